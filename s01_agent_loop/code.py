@@ -1,0 +1,695 @@
+#!/usr/bin/env python3
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["anthropic>=2,<3", "python-dotenv"]
+# ///
+"""A bounded agent loop and one tool, bash.
+
+    question -> messages -> provider -> turn -> tool calls? -- no --> stop, and say why
+                   ^                                |
+                   |                                yes
+                   +---- reply and results <---- bash
+
+Run it without a key:   python3 s01_agent_loop/code.py --demo
+Talk to a real model:   python3 s01_agent_loop/code.py    (reads .env: README)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, BinaryIO
+
+Block = dict[str, Any]  # one content block of the Messages API
+Message = dict[str, Any]  # {"role": ..., "content": ...}
+History = list[Message]
+Show = Callable[[Message], None]
+
+MAX_TURNS = 50  # requests in one call of agent_loop
+MAX_TOKENS = 16_000  # per reply; over 21,333 the SDK wants streaming
+MAX_DEPTH = 100  # nesting of arguments
+MAX_RESULT_CHARS = 30_000  # of one tool result
+TIMEOUT_SECONDS = 120  # of one command
+DEFAULT_MODEL = "claude-sonnet-5-5"
+
+
+# --- 1. Words (new) ---
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One call as the model made it: `name` and `arguments` are untrusted."""
+
+    tool_use_id: str
+    name: object
+    arguments: object
+
+
+class LoopStopReason(str, Enum):
+    """Why `agent_loop` returned."""
+
+    FINAL_ANSWER = "final_answer"
+    MAX_TOKENS = "max_tokens"
+    MAX_TURNS = "max_turns"
+    REFUSAL = "refusal"
+    CONTEXT_WINDOW_EXCEEDED = "context_window_exceeded"
+    NO_ANSWER = "no_answer"
+
+    __str__ = str.__str__
+
+
+@dataclass(frozen=True)
+class AgentLoopResult:
+    """What one run of the loop did; `tool_calls` counts the calls the model made."""
+
+    stop_reason: LoopStopReason
+    turns: int
+    tool_calls: int
+    final_text: str
+    provider_stop_reason: str | None
+
+
+class ToolsInterrupted(KeyboardInterrupt):
+    """Ctrl-C while tools ran; `blocks` holds one tool_result for every call."""
+
+    def __init__(self, blocks: list[Block]) -> None:
+        super().__init__("interrupted while tools ran")
+        self.blocks = blocks
+
+
+class ProviderError(Exception):
+    """No usable reply; the text is one sentence for the user, without any secret."""
+
+
+def tool_result(tool_use_id: str, text: str, is_error: bool) -> Block:
+    """The block that answers one tool_use; the API refuses an error without text."""
+    block: Block = {"type": "tool_result", "tool_use_id": tool_use_id, "content": text}
+    return {**block, "is_error": True} if is_error else block
+
+
+# --- 2. One turn, normalised once (new) ---
+
+TRUNCATED = {
+    "max_tokens": LoopStopReason.MAX_TOKENS,
+    "model_context_window_exceeded": LoopStopReason.CONTEXT_WINDOW_EXCEEDED,
+}
+NEVER_IN_A_REPLY = ("tool_result", "image", "document")  # only users may send these
+NOT_JSON = (TypeError, ValueError, RecursionError)
+
+
+@dataclass(frozen=True)
+class AgentTurn:
+    """One reply of a provider, as plain values that the next request can carry."""
+
+    content: list[Block]
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    provider_stop_reason: str | None
+
+    @classmethod
+    def from_response(cls, response: object, seen_ids: set[str]) -> AgentTurn:
+        """Read an SDK object or a dict; `seen_ids` is extended with this turn's ids."""
+        content: list[Block] = []
+        calls: list[ToolCall] = []
+        for block in received_blocks(response):
+            if block.get("type") == "tool_use":
+                calls.append(normal_call(block, seen_ids))
+                content.append(stored_call(block, calls[-1]))
+            elif may_be_sent_back(block) and (copy := sendable(block)):
+                content.append(copy)
+        text = "\n".join(block["text"] for block in content if block["type"] == "text")
+        said = field(response, "stop_reason")
+        return cls(content, text, tuple(calls), said if isinstance(said, str) else None)
+
+    def why_stop(self) -> LoopStopReason | None:
+        """Why the loop must stop after this turn, or None: the first row that fits."""
+        said = self.provider_stop_reason
+        if said == "refusal":
+            return LoopStopReason.REFUSAL
+        if said in TRUNCATED:
+            return TRUNCATED[said]
+        if self.tool_calls or (said == "pause_turn" and self.content):
+            return None
+        return LoopStopReason.FINAL_ANSWER if self.text else LoopStopReason.NO_ANSWER
+
+
+def field(value: object, name: str) -> Any:
+    """A key of a dict or an attribute of an SDK object; None when it is missing."""
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+
+def received_blocks(response: object) -> Iterator[Block]:
+    """The reply's blocks as dicts; a bare string, as some gateways send, is a text."""
+    content = field(response, "content")
+    for item in content if isinstance(content, (list, tuple)) else [content]:
+        if isinstance(item, str):
+            yield {"type": "text", "text": item}
+        elif item is not None:
+            yield item if isinstance(item, dict) else received_fields(item)
+
+
+def received_fields(value: object) -> Block:
+    """The fields of an SDK object that really came; its defaults are no part of it."""
+    came = field(value, "model_fields_set")
+    fields = {k: v for k, v in vars(value).items() if came is None or k in came}
+    return {**fields, **(field(value, "model_extra") or {})}
+
+
+def may_be_sent_back(block: Block) -> bool:
+    """Whether the API takes a block of this kind from an assistant; no blank text."""
+    kind, text = block.get("type"), block.get("text")
+    if kind == "text":
+        return isinstance(text, str) and bool(text.strip())
+    return isinstance(kind, str) and kind not in NEVER_IN_A_REPLY
+
+
+def sendable(value: object) -> Any:
+    """A copy as plain JSON, lone surrogates replaced; None if it is no such thing."""
+    try:
+        text = json.dumps(
+            value, default=received_fields, ensure_ascii=False, allow_nan=False
+        )
+        copy = json.loads(text.encode("utf-8", "replace"))
+        return copy if nesting(copy) <= 2 * MAX_DEPTH else None
+    except NOT_JSON:
+        return None
+
+
+def nesting(value: object) -> int:
+    """How many lists and objects are inside each other."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return 1 + max(map(nesting, value), default=0) if isinstance(value, list) else 0
+
+
+def normal_call(block: Block, seen_ids: set[str]) -> ToolCall:
+    """The call as it came, in a copy of its own, under an id that is new and valid."""
+    id_ = block["id"] if isinstance(block.get("id"), str) else ""
+    number = len(seen_ids)
+    while not re.fullmatch("[A-Za-z0-9_-]+", id_) or id_ in seen_ids:
+        number += 1
+        id_ = f"call_{number}"
+    seen_ids.add(id_)
+    arguments = block.get("input")
+    with suppress(*NOT_JSON):
+        arguments = json.loads(json.dumps(arguments))
+    return ToolCall(id_, block.get("name"), arguments)
+
+
+def stored_call(block: Block, call: ToolCall) -> Block:
+    """The same call for history: an id, a name and an object that the API accepts."""
+    arguments = sendable(block.get("input"))
+    name = call.name if isinstance(call.name, str) else ""
+    return {
+        **(sendable({**block, "input": {}}) or {}),
+        "type": "tool_use",
+        "id": call.tool_use_id,
+        "name": re.sub("[^A-Za-z0-9_-]", "_", name)[:64] or "unnamed",
+        "input": arguments if isinstance(arguments, dict) else {},
+    }
+
+
+def used_ids(messages: History) -> set[str]:
+    """Every tool_use id in a history."""
+    contents = (message["content"] for message in messages)
+    blocks = (block for c in contents if isinstance(c, list) for block in c)
+    return {block["id"] for block in blocks if block.get("type") == "tool_use"}
+
+
+# --- 3. The loop (new) ---
+
+CUT_SHORT = "Error: the reply was cut off, perhaps inside this call: it was not run."
+
+
+def agent_loop(
+    messages: History,
+    provider: Any,
+    workdir: Path,
+    max_turns: int = MAX_TURNS,
+    show: Show = lambda message: None,
+) -> AgentLoopResult:
+    """Ask the provider and run the tools it calls until there is a reason to stop.
+
+    `messages` grows in place, and at every moment each tool_use in it is answered in
+    the next message. `provider.create(messages, tools)` returns a reply. Raises
+    ValueError if `max_turns` is below 1, ToolsInterrupted, and what `create` raises.
+    """
+    if max_turns < 1:
+        raise ValueError(f"max_turns must be at least 1, got {max_turns}")
+    tools = [BASH_TOOL]
+    seen_ids = used_ids(messages)
+    made = turns = 0
+    while turns < max_turns:
+        turns += 1
+        turn = AgentTurn.from_response(provider.create(messages, tools), seen_ids)
+        made += len(turn.tool_calls)
+        stop_reason = turn.why_stop()
+        if stop_reason is LoopStopReason.REFUSAL:
+            break  # nothing of it enters history
+        if turn.tool_calls or turn.text or stop_reason is None:
+            reply = {"role": "assistant", "content": turn.content}
+            show(reply)
+            try:
+                if stop_reason is None:
+                    results = run_tools(turn.tool_calls, workdir)
+                else:
+                    ids = [call.tool_use_id for call in turn.tool_calls]
+                    results = [tool_result(id_, CUT_SHORT, True) for id_ in ids]
+            except ToolsInterrupted as interrupted:
+                append_round(messages, reply, interrupted.blocks, show)
+                raise
+            append_round(messages, reply, results, show)
+        if stop_reason is not None:
+            break
+    stop_reason = stop_reason or LoopStopReason.MAX_TURNS
+    said = turn.provider_stop_reason
+    return AgentLoopResult(stop_reason, turns, made, turn.text, said)
+
+
+def append_round(
+    messages: History, reply: Message, results: list[Block], show: Show
+) -> None:
+    """Store a reply and its results in one step: no call is ever left unanswered."""
+    answer = [{"role": "user", "content": results}] if results else []
+    messages += [reply, *answer]
+    for message in answer:
+        show(message)
+
+
+# --- 4. The bash tool (new) ---
+
+BASH_TOOL = {
+    "name": "bash",
+    "description": "Run one bash command in the working folder and return its output.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"command": {"type": "string"}},
+        "required": ["command"],
+    },
+}
+OUTCOME_UNKNOWN = "Error: interrupted while this call ran: its outcome is unknown."
+NOT_RUN = "Error: interrupted before this call started: not run."
+
+
+def run_tools(calls: Sequence[ToolCall], workdir: Path) -> list[Block]:
+    """One tool_result per call, in call order; Ctrl-C becomes ToolsInterrupted."""
+    results: list[Block] = []
+    try:
+        for call in calls:
+            text, failed = run_tool(call, workdir)
+            results.append(tool_result(call.tool_use_id, text, failed))
+    except KeyboardInterrupt:
+        for call in calls[len(results) :]:
+            reason = NOT_RUN if call is not calls[len(results)] else OUTCOME_UNKNOWN
+            results.append(tool_result(call.tool_use_id, reason, True))
+        raise ToolsInterrupted(results) from None
+    return results
+
+
+def run_tool(call: ToolCall, workdir: Path) -> tuple[str, bool]:
+    """The hard-coded branch: find, check, run; returns a text and whether it failed."""
+    if call.name != "bash":
+        return "Error: the only tool is bash.", True
+    command = field(call.arguments, "command")
+    if not isinstance(command, str) or not command.strip():
+        return 'Error: bash takes an object {"command": "..."}.', True
+    return run_bash(command, workdir)
+
+
+def run_bash(command: str, workdir: Path) -> tuple[str, bool]:
+    """Run a command in a process group of its own; return its output and if it failed.
+
+    It inherits the whole environment of this process, keys and all: the next chapter
+    takes that away.
+    """
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryFile() as output:  # no pipe that a child can keep open
+        try:
+            process = subprocess.Popen(
+                ["bash", "-c", command],
+                cwd=workdir,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:  # no bash, a NUL, too long a command
+            return f"Error: bash did not start ({type(error).__name__}).", True
+        try:
+            code = process.wait(TIMEOUT_SECONDS)
+            status = f"Error: exit code {code if code >= 0 else 128 - code}."
+        except subprocess.TimeoutExpired:
+            code, status = -1, f"Error: stopped after {TIMEOUT_SECONDS} seconds."
+        finally:
+            kill_group(process)
+        text = head_and_tail(output) or "(no output)"
+    return (f"{text}\n{status}", True) if code else (text, False)
+
+
+def kill_group(process: Any) -> None:
+    """End what is left of the command, its background children too."""
+    import signal
+
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):  # nothing is left
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+def head_and_tail(output: BinaryIO) -> str:
+    """A file's text; of a long one both ends, and between them what is missing."""
+    half = (MAX_RESULT_CHARS - 100) // 2
+    left_out = output.seek(0, os.SEEK_END) - 2 * half
+    output.seek(0)
+    kept = output.read(half)
+    if left_out > 0:
+        kept += b"\n[%d bytes left out]\n" % left_out
+        output.seek(-half, os.SEEK_END)
+    kept += output.read()
+    return kept.decode("utf-8", "replace").replace("\0", "\ufffd").rstrip("\n")
+
+
+# --- 5. Providers (new) ---
+
+CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+SETTINGS = (*CREDENTIALS, "MODEL_ID", "ANTHROPIC_MODEL")
+WHAT_TO_CHECK: dict[object, str] = {  # by HTTP status or kind of exception
+    401: "check the key or token",
+    403: "check the key or token",
+    404: "check the model and ANTHROPIC_BASE_URL: the SDK adds /v1/messages to it",
+    429: "a limit is reached: ask again later",
+    529: "the provider is busy: ask again later",
+    "TypeError": "set ANTHROPIC_API_KEY in .env",
+    "ModuleNotFoundError": "pip install -r requirements.txt",
+}
+
+
+class ScriptedProvider:
+    """The offline provider: plays the replies it was given, in order."""
+
+    def __init__(self, turns: Iterable[object]) -> None:
+        self.turns = iter(turns)
+
+    def create(self, messages: History, tools: list[Block]) -> object:
+        """Return the next reply; raises ProviderError when the script is over."""
+        for turn in self.turns:
+            return turn
+        raise ProviderError("The script is over: it has no reply to this.")
+
+
+class AnthropicProvider:
+    """The live provider: the Messages API, or an endpoint compatible with it."""
+
+    def __init__(self, model: str, system: str, settings: Mapping[str, str]) -> None:
+        """`settings` as `live_settings` gives them; the SDK looks for the rest."""
+        self.model, self.system = model, system
+        key, token, base_url = map(settings.get, CREDENTIALS)
+        self.secrets = [secret for secret in (key, token) if secret]
+        try:
+            from anthropic import Anthropic
+
+            token = None if key else token  # the SDK takes one of them
+            self.client: Any = Anthropic(
+                api_key=key, auth_token=token, base_url=base_url
+            )
+        except Exception as error:  # no SDK, a bad proxy: ImportError, ValueError, ...
+            raise self.failure(error) from error
+
+    def create(self, messages: History, tools: list[Block]) -> object:
+        """One request; the SDK itself tries again on 429, 5xx and a lost connection."""
+        try:
+            reply = self.client.messages.create(
+                model=self.model,
+                max_tokens=MAX_TOKENS,
+                system=self.system,
+                messages=messages,
+                tools=tools,
+            )
+        except Exception as error:  # the SDK also raises TypeError, ValueError, ...
+            raise self.failure(error) from error
+        if field(reply, "content") is None and field(reply, "stop_reason") is None:
+            raise ProviderError("The reply is not a message: check ANTHROPIC_BASE_URL.")
+        return reply
+
+    def failure(self, error: Exception) -> ProviderError:
+        """The provider's own words in one line, without secrets, and what to check."""
+        cause = f" ({type(error.__cause__).__name__})" if error.__cause__ else ""
+        said = " ".join(str(field(error, "api_message") or error).split())
+        for secret in self.secrets:
+            said = said.replace(secret, "***")
+        key = field(error, "status_code") or type(error).__name__
+        advice = WHAT_TO_CHECK.get(key, "check the network and ANTHROPIC_BASE_URL")
+        return ProviderError(f"{type(error).__name__}: {said[:400]}{cause}; {advice}.")
+
+
+def live_settings(shell: Mapping[str, str], dotenv_file: Path) -> dict[str, str]:
+    """The settings of the shell and of .env, stripped; blank ones count as unset.
+
+    The shell wins, and a key or token in it hides key, token and base URL of .env: no
+    key goes to a host it was not set with. Raises ProviderError if .env cannot be read.
+    """
+    in_file: Mapping[str, str | None] = {}
+    try:
+        from dotenv import dotenv_values
+
+        in_file = dotenv_values(dotenv_file, interpolate=False, encoding="utf-8-sig")
+    except ImportError:
+        pass  # then the shell is all there is
+    except (OSError, ValueError) as error:
+        raise ProviderError(f"Cannot read .env: {type(error).__name__}.") from error
+    hidden = any((shell.get(name) or "").strip() for name in CREDENTIALS[:2])
+    both = {n: v for n, v in in_file.items() if not (hidden and n in CREDENTIALS)}
+    both.update({n: shell[n] for n in SETTINGS if shell.get(n, "").strip()})
+    return {n: v.strip() for n, v in both.items() if n in SETTINGS and v and v.strip()}
+
+
+def live_provider(model: str | None, system: str) -> AnthropicProvider:
+    """What the shell and the .env beside the root README ask for."""
+    settings = live_settings(os.environ, Path(__file__).resolve().parents[1] / ".env")
+    for name in CREDENTIALS:
+        if not os.environ.get(name, "set").strip():
+            del os.environ[name]  # the SDK would take a blank for a value
+    chosen = model or settings.get("MODEL_ID") or settings.get("ANTHROPIC_MODEL")
+    return AnthropicProvider(chosen or DEFAULT_MODEL, system, settings)
+
+
+# --- 6. The screen (new) ---
+
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+SCREEN_LINES = 12  # of one tool result
+SCREEN_WIDTH = 200  # of one line
+
+
+def printable(text: str) -> str:
+    """Text that cannot drive a terminal: control characters become visible."""
+    return CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def colourful() -> bool:
+    """Colour only on a terminal, and not with NO_COLOR."""
+    return bool(sys.stdout and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+
+
+def say(text: str, colour: str = "") -> None:
+    """Print at once."""
+    print(
+        f"\x1b[{colour}m{text}\x1b[0m" if colour and colourful() else text, flush=True
+    )
+
+
+def shortened(text: str) -> str:
+    """The beginning of a long text, for the screen only."""
+    lines = printable(text).rstrip("\n").split("\n")
+    if len(lines) > SCREEN_LINES:
+        lines[SCREEN_LINES:] = [f"... {len(lines) - SCREEN_LINES} more lines"]
+    cut = (n if len(n) <= SCREEN_WIDTH else n[:SCREEN_WIDTH] + " ..." for n in lines)
+    return "\n".join("  " + line for line in cut)
+
+
+def show_message(message: Message) -> None:
+    """Print what a reply says and calls, or what its calls gave."""
+    for block in message["content"]:
+        if block["type"] == "text":
+            say(printable(block["text"]))
+        elif block["type"] == "tool_use":
+            arguments = json.dumps(block["input"], ensure_ascii=False)
+            say(shortened(f"{block['name']} {arguments}").replace("  ", "> ", 1), "36")
+        elif block["type"] == "tool_result":
+            say(shortened(block["content"]), "31" if block.get("is_error") else "2")
+
+
+def show_stop(result: AgentLoopResult) -> None:
+    """Say why the loop stopped, and a refusal's text, which history does not keep."""
+    if result.stop_reason is LoopStopReason.REFUSAL and result.final_text:
+        say(printable(result.final_text))
+    said = result.provider_stop_reason
+    raw = "" if said in ("end_turn", "stop_sequence") else f", provider: {said}"
+    counts = f"{result.turns} turns, {result.tool_calls} tool calls"
+    say(printable(f"[{result.stop_reason}: {counts}{raw}]"), "2")
+
+
+def ask_user() -> Iterator[str]:
+    """Typed questions until `q` or the end of input; Ctrl-C clears the line."""
+    prompt = "you> "
+    if sys.stdin and sys.stdin.isatty():
+        with suppress(ImportError):  # line editing, where the platform has it
+            import readline  # noqa: F401
+
+            prompt = "\x01\x1b[1m\x02you> \x01\x1b[0m\x02" if colourful() else prompt
+    while True:
+        try:
+            question = input(prompt).strip()
+        except KeyboardInterrupt:
+            say("")
+            continue
+        except (EOFError, RuntimeError):  # RuntimeError: there is no stdin at all
+            return say("")
+        if question in ("q", "quit", "exit"):
+            return
+        if question:
+            yield question.encode("utf-8", "replace").decode("utf-8")
+
+
+# --- 7. Running it (new) ---
+
+
+def system_text(workdir: Path) -> str:
+    """The fixed instructions; no time in them, so that the provider can cache them."""
+    return (
+        f"You are a coding agent in the folder {workdir}. Use relative paths. "
+        "Look at a file before you overwrite it. At the end say what you did."
+    )
+
+
+def converse(
+    questions: Iterable[str],
+    provider: Any,
+    workdir: Path,
+    max_turns: int = MAX_TURNS,
+    messages: History | None = None,
+) -> bool:
+    """Ask every question in one history; return whether the last one was answered."""
+    messages = [] if messages is None else messages
+    answered = False
+    for question in questions:
+        messages.append({"role": "user", "content": question})
+        asked, answered = len(messages), False
+        try:
+            result = agent_loop(messages, provider, workdir, max_turns, show_message)
+            show_stop(result)
+            answered = result.stop_reason is LoopStopReason.FINAL_ANSWER
+        except ProviderError as error:
+            say(printable(str(error)), "31")
+        except KeyboardInterrupt:
+            say("[interrupted]", "31")
+        if len(messages) == asked:
+            messages.pop()  # nothing came of it: the next request goes without it
+    return answered
+
+
+def scripted(text: str, **commands: str) -> Block:
+    """One reply for the demo: a text, and bash calls by their ids."""
+    blocks = [
+        {"type": "tool_use", "id": id_, "name": "bash", "input": {"command": command}}
+        for id_, command in commands.items()
+    ]
+    stop_reason = "tool_use" if commands else "end_turn"
+    return {"stop_reason": stop_reason, "content": [text, *blocks]}
+
+
+DEMO = [
+    scripted("", a1="echo 'hello from bash' > note.txt; wc -c < note.txt"),
+    scripted("", a2="cat note.md"),
+    scripted("I wrote note.txt; there is no note.md."),
+]
+
+
+def run_demo() -> bool:
+    """The real loop and a real shell in a temporary folder, driven by a script."""
+    import tempfile
+
+    question = "Write a greeting to note.txt, then show me note.md."
+    say(f"you> {question}")
+    messages: History = []
+    with tempfile.TemporaryDirectory() as folder:
+        done = converse([question], ScriptedProvider(DEMO), Path(folder), 5, messages)
+    say("\nThe history: each tool_use is followed by its tool_result.")
+    for message in messages:
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        ids = [f"{b['type']} {b.get('id') or b.get('tool_use_id', '')}" for b in blocks]
+        say(f"  {message['role']:9} {', '.join(ids) or 'text'}".rstrip())
+    return done
+
+
+def run_live(options: Any) -> bool:
+    """One question (-p) or a conversation; True if there is nothing to complain of."""
+    workdir = Path(options.workdir).resolve()
+    try:
+        provider = live_provider(options.model, system_text(workdir))
+    except ProviderError as error:
+        say(printable(str(error)), "31")
+        return False
+    url = provider.client.base_url  # without the user name and password in it
+    say(printable(f"{provider.model} at {url.netloc.decode()}{url.path}, in {workdir}"))
+    say("It can run any command as you. Ctrl-C stops a turn, q quits.")
+    if options.prompt is not None:
+        return converse([options.prompt], provider, workdir, options.max_turns)
+    converse(ask_user(), provider, workdir, options.max_turns)
+    return True
+
+
+def parse_options(argv: Sequence[str] | None) -> Any:
+    """Read the command line; a mistake in it ends the program with status 2."""
+    import argparse
+
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--demo", action="store_true", help="play a script: no key needed"
+    )
+    mode.add_argument("-p", dest="prompt", metavar="PROMPT", help="ask once and exit")
+    parser.add_argument("--workdir", default=".", metavar="DIR", help="default: .")
+    parser.add_argument("--model", metavar="ID", help=f"default: {DEFAULT_MODEL}")
+    parser.add_argument("--max-turns", type=int, default=MAX_TURNS, metavar="N")
+    options = parser.parse_args(argv)
+    if options.max_turns < 1:
+        parser.error("--max-turns must be at least 1")
+    if options.prompt is not None and not options.prompt.strip():
+        parser.error("-p needs a question")
+    if not Path(options.workdir).is_dir():
+        parser.error(f"--workdir: no such folder: {options.workdir}")
+    return options
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return the exit status: 0, or 1 when the demo or the question got no answer."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if stream is not None:  # text in any encoding must not end the program
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    options = parse_options(argv)
+    try:
+        return 0 if (run_demo() if options.demo else run_live(options)) else 1
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:  # the screen is gone: a closed pipe, a full disk
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if not isinstance(error, BrokenPipeError):
+            print(f"Cannot go on: {error.strerror}.", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    if sys.path[0] == os.path.dirname(os.path.abspath(__file__)):
+        del sys.path[0]  # pdb imports the real `code`, and this file would shadow it
+    sys.exit(main())
