@@ -1,0 +1,1824 @@
+#!/usr/bin/env python3
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["anthropic>=2,<3", "python-dotenv"]
+# ///
+"""The agent loop of s01 with five tools behind one boundary.
+
+    tool_use -> look up -> validate -> run -> result -> tool_result
+                   |          |         |        |
+               unknown    invalid    failed   made storable, bounded
+
+Whatever the model or the world does wrong comes back as a result with a code.
+Run it without a key:   python3 s02_tool_dispatch/code.py --demo
+Talk to a real model:   python3 s02_tool_dispatch/code.py    (reads .env: README)
+"""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import inspect
+import json
+import math
+import os
+import re
+import stat
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, BinaryIO
+
+Block = dict[str, Any]  # one content block of the Messages API
+Message = dict[str, Any]  # {"role": ..., "content": ...}
+History = list[Message]
+Show = Callable[[Message], None]
+
+MAX_TURNS = 50  # requests in one call of agent_loop
+MAX_TOKENS = 16_000  # per reply; over 21,333 the SDK wants streaming
+MAX_DEPTH = 100  # nesting of arguments and schemas
+MAX_RESULT_CHARS = 30_000  # of one tool result
+MAX_WORKERS = 16  # threads of one batch
+MAX_PROBLEMS = 10  # named in one refusal
+MAX_PATH_CHARS = 4_096  # of a path or a pattern
+MAX_EDIT_BYTES = 64 * 2**20  # of a file that is edited
+MAX_OUTPUT_BYTES = 512 * 2**20  # of a command, on disk
+MAX_MATCHES = 200  # shown by glob
+MAX_GLOB_STEPS = 2_000_000  # names compared by one glob
+TIMEOUT_SECONDS = 120  # of one command, unless the call says otherwise
+DEFAULT_MODEL = "claude-sonnet-5-5"
+
+
+# --- 1. Words (carried from s01) ---
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One call as the model made it: `name` and `arguments` are untrusted."""
+
+    tool_use_id: str
+    name: object
+    arguments: object
+
+
+class LoopStopReason(str, Enum):
+    """Why `agent_loop` returned."""
+
+    FINAL_ANSWER = "final_answer"
+    MAX_TOKENS = "max_tokens"
+    MAX_TURNS = "max_turns"
+    REFUSAL = "refusal"
+    CONTEXT_WINDOW_EXCEEDED = "context_window_exceeded"
+    NO_ANSWER = "no_answer"
+
+    __str__ = str.__str__
+
+
+@dataclass(frozen=True)
+class AgentLoopResult:
+    """What one run of the loop did; `tool_calls` counts the calls the model made."""
+
+    stop_reason: LoopStopReason
+    turns: int
+    tool_calls: int
+    final_text: str
+    provider_stop_reason: str | None
+
+
+class ToolsInterrupted(KeyboardInterrupt):
+    """Ctrl-C while tools ran; `blocks` holds one tool_result for every call."""
+
+    def __init__(self, blocks: list[Block]) -> None:
+        super().__init__("interrupted while tools ran")
+        self.blocks = blocks
+
+
+class ProviderError(Exception):
+    """No usable reply; the text is one sentence for the user, without any secret."""
+
+
+def tool_result(tool_use_id: str, text: str, is_error: bool) -> Block:
+    """The block that answers one tool_use; the API refuses an error without text."""
+    block: Block = {"type": "tool_result", "tool_use_id": tool_use_id, "content": text}
+    return {**block, "is_error": True} if is_error else block
+
+
+# --- 2. One turn, normalised once (carried from s01) ---
+
+TRUNCATED = {
+    "max_tokens": LoopStopReason.MAX_TOKENS,
+    "model_context_window_exceeded": LoopStopReason.CONTEXT_WINDOW_EXCEEDED,
+}
+NEVER_IN_A_REPLY = ("tool_result", "image", "document")  # only users may send these
+NOT_JSON = (TypeError, ValueError, RecursionError)
+
+
+@dataclass(frozen=True)
+class AgentTurn:
+    """One reply of a provider, as plain values that the next request can carry."""
+
+    content: list[Block]
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    provider_stop_reason: str | None
+
+    @classmethod
+    def from_response(cls, response: object, seen_ids: set[str]) -> AgentTurn:
+        """Read an SDK object or a dict; `seen_ids` is extended with this turn's ids."""
+        content: list[Block] = []
+        calls: list[ToolCall] = []
+        for block in received_blocks(response):
+            if block.get("type") == "tool_use":
+                calls.append(normal_call(block, seen_ids))
+                content.append(stored_call(block, calls[-1]))
+            elif may_be_sent_back(block) and (copy := sendable(block)):
+                content.append(copy)
+        text = "\n".join(block["text"] for block in content if block["type"] == "text")
+        said = field(response, "stop_reason")
+        return cls(content, text, tuple(calls), said if isinstance(said, str) else None)
+
+    def why_stop(self) -> LoopStopReason | None:
+        """Why the loop must stop after this turn, or None: the first row that fits."""
+        said = self.provider_stop_reason
+        if said == "refusal":
+            return LoopStopReason.REFUSAL
+        if said in TRUNCATED:
+            return TRUNCATED[said]
+        if self.tool_calls or (said == "pause_turn" and self.content):
+            return None
+        return LoopStopReason.FINAL_ANSWER if self.text else LoopStopReason.NO_ANSWER
+
+
+def field(value: object, name: str) -> Any:
+    """A key of a dict or an attribute of an SDK object; None when it is missing."""
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+
+def received_blocks(response: object) -> Iterator[Block]:
+    """The reply's blocks as dicts; a bare string, as some gateways send, is a text."""
+    content = field(response, "content")
+    for item in content if isinstance(content, (list, tuple)) else [content]:
+        if isinstance(item, str):
+            yield {"type": "text", "text": item}
+        elif item is not None:
+            yield item if isinstance(item, dict) else received_fields(item)
+
+
+def received_fields(value: object) -> Block:
+    """The fields of an SDK object that really came; its defaults are no part of it."""
+    came = field(value, "model_fields_set")
+    fields = {k: v for k, v in vars(value).items() if came is None or k in came}
+    return {**fields, **(field(value, "model_extra") or {})}
+
+
+def may_be_sent_back(block: Block) -> bool:
+    """Whether the API takes a block of this kind from an assistant; no blank text."""
+    kind, text = block.get("type"), block.get("text")
+    if kind == "text":
+        return isinstance(text, str) and bool(text.strip())
+    return isinstance(kind, str) and kind not in NEVER_IN_A_REPLY
+
+
+def sendable(value: object) -> Any:
+    """A copy as plain JSON, lone surrogates replaced; None if it is no such thing."""
+    try:
+        text = json.dumps(
+            value, default=received_fields, ensure_ascii=False, allow_nan=False
+        )
+        copy = json.loads(text.encode("utf-8", "replace"))
+        return copy if nesting(copy) <= 2 * MAX_DEPTH else None
+    except NOT_JSON:
+        return None
+
+
+def nesting(value: object) -> int:
+    """How many lists and objects are inside each other."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return 1 + max(map(nesting, value), default=0) if isinstance(value, list) else 0
+
+
+def normal_call(block: Block, seen_ids: set[str]) -> ToolCall:
+    """The call as it came, in a copy of its own, under an id that is new and valid."""
+    id_ = block["id"] if isinstance(block.get("id"), str) else ""
+    number = len(seen_ids)
+    while not re.fullmatch("[A-Za-z0-9_-]+", id_) or id_ in seen_ids:
+        number += 1
+        id_ = f"call_{number}"
+    seen_ids.add(id_)
+    arguments = block.get("input")
+    with suppress(*NOT_JSON):
+        arguments = json.loads(json.dumps(arguments))
+    return ToolCall(id_, block.get("name"), arguments)
+
+
+def stored_call(block: Block, call: ToolCall) -> Block:
+    """The same call for history: an id, a name and an object that the API accepts."""
+    arguments = sendable(block.get("input"))
+    name = call.name if isinstance(call.name, str) else ""
+    return {
+        **(sendable({**block, "input": {}}) or {}),
+        "type": "tool_use",
+        "id": call.tool_use_id,
+        "name": re.sub("[^A-Za-z0-9_-]", "_", name)[:64] or "unnamed",
+        "input": arguments if isinstance(arguments, dict) else {},
+    }
+
+
+def used_ids(messages: History) -> set[str]:
+    """Every tool_use id in a history."""
+    contents = (message["content"] for message in messages)
+    blocks = (block for c in contents if isinstance(c, list) for block in c)
+    return {block["id"] for block in blocks if block.get("type") == "tool_use"}
+
+
+# --- 3. The loop (changed from s01) ---
+
+CUT_SHORT = "Error: the reply was cut off, perhaps inside this call: it was not run."
+
+
+def agent_loop(
+    messages: History,
+    provider: Any,
+    registry: ToolRegistry,
+    max_turns: int = MAX_TURNS,
+    show: Show = lambda message: None,
+) -> AgentLoopResult:
+    """Ask the provider and run the tools it calls until there is a reason to stop.
+
+    `messages` grows in place, and at every moment each tool_use in it is answered in
+    the next message. `provider.create(messages, tools)` returns a reply. Raises
+    ValueError if `max_turns` is below 1, ToolsInterrupted, and what `create` raises.
+    """
+    if max_turns < 1:
+        raise ValueError(f"max_turns must be at least 1, got {max_turns}")
+    tools = registry.model_schemas()
+    seen_ids = used_ids(messages)
+    made = turns = 0
+    while turns < max_turns:
+        turns += 1
+        turn = AgentTurn.from_response(provider.create(messages, tools), seen_ids)
+        made += len(turn.tool_calls)
+        stop_reason = turn.why_stop()
+        if stop_reason is LoopStopReason.REFUSAL:
+            break  # nothing of it enters history
+        if turn.tool_calls or turn.text or stop_reason is None:
+            reply = {"role": "assistant", "content": turn.content}
+            show(reply)
+            try:
+                if stop_reason is None:
+                    dispatched = registry.dispatch_many(list(turn.tool_calls))
+                    results = [result.to_protocol_block() for result in dispatched]
+                else:
+                    ids = [call.tool_use_id for call in turn.tool_calls]
+                    results = [tool_result(id_, CUT_SHORT, True) for id_ in ids]
+            except ToolsInterrupted as interrupted:
+                append_round(messages, reply, interrupted.blocks, show)
+                raise
+            append_round(messages, reply, results, show)
+        if stop_reason is not None:
+            break
+    stop_reason = stop_reason or LoopStopReason.MAX_TURNS
+    said = turn.provider_stop_reason
+    return AgentLoopResult(stop_reason, turns, made, turn.text, said)
+
+
+def append_round(
+    messages: History, reply: Message, results: list[Block], show: Show
+) -> None:
+    """Store a reply and its results in one step: no call is ever left unanswered."""
+    answer = [{"role": "user", "content": results}] if results else []
+    messages += [reply, *answer]
+    for message in answer:
+        show(message)
+
+
+# --- 4. Results and errors (new) ---
+
+NO_OUTPUT = "(no output)"
+OUTCOME_UNKNOWN = (
+    "interrupted while it ran: its outcome is unknown, look before you retry"
+)
+NOT_RUN = "interrupted before it started: not run"
+
+
+class ToolErrorCode(str, Enum):
+    """The boundary's own codes; a tool adds codes of its own with ToolFailure."""
+
+    UNKNOWN_TOOL = "unknown_tool"
+    INVALID_ARGUMENTS = "invalid_arguments"
+    EXECUTION_ERROR = "execution_error"
+    CANCELLED = "cancelled"
+
+    __str__ = str.__str__
+
+
+class ToolFailure(ValueError):
+    """A failure that its raiser expects: `message` is written for the model."""
+
+    message = "the tool failed"
+    code = str(ToolErrorCode.EXECUTION_ERROR)
+
+    def __init__(self, message: str, code: str = ToolErrorCode.EXECUTION_ERROR) -> None:
+        super().__init__(message)
+        self.message, self.code = str(message), str(code)
+
+
+@dataclass(frozen=True)
+class ToolDispatchResult:
+    """What one call came to; `error_code` is None for success."""
+
+    call: ToolCall
+    content: str
+    error_code: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the tool did what was asked."""
+        return self.error_code is None
+
+    def to_protocol_block(self) -> Block:
+        """The tool_result block; the API refuses an error with a blank text."""
+        text = self.content if self.ok or self.content.strip() else NO_OUTPUT
+        return tool_result(self.call.tool_use_id, text, is_error=not self.ok)
+
+
+@dataclass(frozen=True)
+class TraceRecord:
+    """One finished, refused or cancelled call, for the operator and not for the model.
+
+    `started` and `seconds` are of time.monotonic(); `outcome` is "ok" or the error
+    code, `chars` the length of the content, `detail` the traceback with its causes.
+    """
+
+    tool_use_id: str
+    name: str
+    started: float
+    seconds: float
+    outcome: str
+    chars: int
+    detail: str
+
+
+def told_to_model(error: BaseException) -> tuple[str, str]:
+    """The text and the code for any exception; a surprise shows only its type."""
+    if isinstance(error, ToolFailure):
+        return error.message, error.code
+    if isinstance(error, KeyboardInterrupt):
+        return OUTCOME_UNKNOWN, str(ToolErrorCode.CANCELLED)
+    text = f"unexpected {type(error).__name__} inside the tool: try another way"
+    return text, str(ToolErrorCode.EXECUTION_ERROR)
+
+
+def failed(call: ToolCall, error: BaseException, text: str = "") -> ToolDispatchResult:
+    """The result for a call that ended with `error`."""
+    told, code = told_to_model(error)
+    content = storable_text(f"Error [{code}]: {text or told}")
+    return ToolDispatchResult(call, content, code)
+
+
+def result_text(returned: object) -> str:
+    """A handler's return value as text; ToolFailure if it is no text and no JSON."""
+    if isinstance(returned, str):
+        return str.__str__(returned) or NO_OUTPUT
+    if returned is None:
+        return NO_OUTPUT
+    if inspect.isawaitable(returned):
+        return result_text(awaited(returned))
+    try:
+        return json.dumps(returned, ensure_ascii=False, allow_nan=False)
+    except NOT_JSON as error:
+        kind = type(returned).__name__
+        raise ToolFailure(f"the tool returned no text or JSON but {kind}") from error
+
+
+def awaited(awaitable: Any) -> object:
+    """What an awaitable gives; ToolFailure where an event loop is running already."""
+    import asyncio
+
+    async def whole() -> object:
+        return await awaitable
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(whole())
+    getattr(awaitable, "close", lambda: None)()
+    raise ToolFailure("an async tool cannot be dispatched inside a running event loop")
+
+
+def storable_text(text: str) -> str:
+    """The one choke point of every content: it can be sent, and it is bounded."""
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates
+    text = text.replace("\0", "\ufffd")
+    if len(text) <= MAX_RESULT_CHARS:
+        return text
+    half = (MAX_RESULT_CHARS - 100) // 2
+    left_out = len(text) - 2 * half
+    return f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
+
+
+# --- 5. The schema, compiled (new) ---
+
+Check = Callable[[object], list[str]]
+Where = Any  # None for the root, else (where the parent is, key or index)
+JSON_TYPES: dict[type, str] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    dict: "object",
+    list: "array",
+    type(None): "null",
+}
+TOO_BIG = 10**4300  # Python's json writes no integer as long as this
+ANNOTATIONS = {"title", "description", "default", "examples", "format", "deprecated"}
+ANNOTATIONS |= {"$schema", "$comment"}
+# keyword -> (whether its value can be enforced, what that value must be)
+KEYWORDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "type": (lambda value: value in list(JSON_TYPES.values()), "the name of one type"),
+    "properties": (lambda value: type(value) is dict, "an object"),
+    "required": (lambda value: are_names(value), "a list of different names"),
+    "additionalProperties": (lambda value: type(value) is bool, "true or false"),
+    "items": (lambda value: type(value) is dict, "a schema object"),
+    "enum": (lambda value: type(value) is list and value != [], "a list with values"),
+    "minimum": (lambda value: type(value) in (int, float), "a number"),
+    "maximum": (lambda value: type(value) in (int, float), "a number"),
+}
+
+
+def are_names(value: object) -> bool:
+    """Whether this is a list of texts, each there once."""
+    texts = [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+    return texts == value and len(set(texts)) == len(texts)
+
+
+def compile_schema(schema: object) -> Check:
+    """Return a function that lists what is wrong with a value: nothing if it is valid.
+
+    The subset means what JSON Schema draft 2020-12 says, and nothing is coerced. Raises
+    ValueError, with the path, for whatever cannot be enforced to the letter.
+    """
+    try:
+        plain = json.loads(json.dumps(schema, allow_nan=False))
+    except NOT_JSON as error:
+        raise ValueError(f"schema is not JSON: {type(error).__name__}") from error
+    if not isinstance(plain, dict) or plain.get("type") != "object":
+        raise ValueError('schema.type must be "object" at the root')
+    return SchemaNode(plain, "schema", 0).problems
+
+
+def refuse_unless_enforceable(schema: object, where: str, depth: int) -> None:
+    """Half understood is worse than not: ValueError names the path and the reason."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"{where[:200]}... is nested deeper than {MAX_DEPTH}")
+    if not isinstance(schema, dict):
+        raise ValueError(f"{where} must be a schema object")
+    for keyword, value in schema.items():
+        if keyword not in KEYWORDS and keyword not in ANNOTATIONS:
+            raise ValueError(
+                f"{where}.{keyword} is a keyword that is not enforced here"
+            )
+        usable, must_be = KEYWORDS.get(keyword, (lambda value: True, ""))
+        if not usable(value):
+            raise ValueError(f"{where}.{keyword} must be {must_be}")
+    unknown = set(schema.get("required", ())) - set(schema.get("properties", ()))
+    if unknown and schema.get("additionalProperties") is False:
+        raise ValueError(f"{where}.required: {sorted(unknown)} can never be given")
+
+
+class SchemaNode:
+    """One compiled schema object; a type in `instant` needs no further look."""
+
+    def __init__(self, schema: Block, where: str, depth: int) -> None:
+        refuse_unless_enforceable(schema, where, depth)
+        self.type: str | None = schema.get("type")
+        self.required: list[str] = schema.get("required", [])
+        self.closed: bool = schema.get("additionalProperties") is False
+        self.enum: list[object] | None = schema.get("enum")
+        self.minimum = schema.get("minimum", -math.inf)
+        self.maximum = schema.get("maximum", math.inf)
+        self.properties = {
+            name: SchemaNode(part, f"{where}.properties.{name}", depth + 1)
+            for name, part in schema.get("properties", {}).items()
+        }
+        self.items = ANYTHING
+        if "items" in schema:
+            self.items = SchemaNode(schema["items"], f"{where}.items", depth + 1)
+        simple = self.type in ("string", "boolean", "null") and self.enum is None
+        self.instant = {t for t in JSON_TYPES if simple and JSON_TYPES[t] == self.type}
+
+    def problems(self, value: object) -> list[str]:
+        """What is wrong with a whole value, bounded."""
+        problems: list[str] = []
+        self.walk(value, None, 0, problems)
+        if len(problems) > MAX_PROBLEMS:
+            problems[MAX_PROBLEMS:] = ["and more"]
+        return problems
+
+    def walk(self, value: Any, where: Where, depth: int, problems: list[str]) -> None:
+        """Add what is wrong with `value` or anywhere inside it."""
+        before = len(problems)
+        if before > MAX_PROBLEMS:
+            return
+        problem = self.misfit(value, depth)
+        if problem:
+            problems.append(f"{spelled(where)} {problem}")
+        elif type(value) is dict:
+            self.walk_object(value, where, depth, problems)
+        elif type(value) is list:
+            for index, item in enumerate(value):
+                if type(item) not in self.items.instant:
+                    self.items.walk(item, (where, index), depth + 1, problems)
+        if self.enum is None or len(problems) > before:
+            return
+        if not any(same(value, allowed) for allowed in self.enum):
+            choices = json.dumps(self.enum, ensure_ascii=False)[1:-1]
+            problems.append(f"{spelled(where)} must be one of {choices[:500]}")
+
+    def walk_object(
+        self, value: Block, where: Where, depth: int, problems: list[str]
+    ) -> None:
+        """Check what is there, then say what is missing."""
+        for name, item in value.items():
+            if type(name) is not str:
+                return problems.append(f"{spelled(where)} has a name that is no text")
+            node = self.properties.get(name, ANYTHING)
+            if node is ANYTHING and self.closed:
+                accepted = ", ".join(self.properties)[:500] or "nothing"
+                problem = (
+                    f"{spelled((where, name))} is unexpected; accepted: {accepted}"
+                )
+                problems.append(problem)
+                if len(problems) > MAX_PROBLEMS:
+                    return
+            elif type(item) not in node.instant:
+                before = len(problems)
+                node.walk(item, (where, name), depth + 1, problems)
+                if item is None and problems[before:] and name not in self.required:
+                    problems[-1] += ": omit it"
+        missing = [name for name in self.required if name not in value]
+        problems += [f"{spelled((where, name))} is missing" for name in missing]
+
+    def misfit(self, value: Any, depth: int) -> str:
+        """What is wrong with this value itself; empty if it fits."""
+        kind = JSON_TYPES.get(type(value))
+        if kind is None:
+            return f"is no JSON value ({type(value).__name__})"
+        if depth > MAX_DEPTH:
+            return f"is nested deeper than {MAX_DEPTH}"
+        number = kind in ("integer", "number")
+        if number and not -TOO_BIG < value < TOO_BIG:  # nor NaN, nor infinite
+            return "must be a finite number"
+        if self.type not in (None, kind):
+            whole = number and (kind == "integer" or value.is_integer())
+            if not (whole and self.type in ("integer", "number")):
+                article = "an" if str(self.type)[0] in "aio" else "a"
+                return f"must be {article} {self.type}, got {kind}"
+        if number and value < self.minimum:
+            return f"must be at least {self.minimum}"
+        if number and value > self.maximum:
+            return f"must be at most {self.maximum}"
+        return ""
+
+
+ANYTHING = SchemaNode.__new__(SchemaNode)  # the schema {}: its items are itself
+ANYTHING.__init__({}, "schema", 0)  # type: ignore[misc]
+
+
+def spelled(where: Where) -> str:
+    """`edits[2].path`: the text of a path, made only when there is a problem."""
+    parts: list[str] = []
+    while where is not None:
+        where, key = where
+        parts.append(f"[{key}]" if isinstance(key, int) else f".{key[:100]}")
+    return "".join(reversed(parts)).removeprefix(".") or "arguments"
+
+
+def same(left: Any, right: Any) -> bool:
+    """JSON equality: 1 equals 1.0, and true equals no number, at any depth."""
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(
+            same(left[k], right[k]) for k in left
+        )
+    return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
+
+
+def object_schema(properties: Block, required: Sequence[str] = ()) -> Block:
+    """A closed object schema: what is not listed is refused."""
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return {**schema, "additionalProperties": False}
+
+
+# --- 6. The registry (new) ---
+
+Handler = Callable[..., object]
+Trace = Callable[[TraceRecord], None]
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """One registration: what the model sees, what runs, how it may run, whose it is."""
+
+    name: str
+    description: str
+    input_schema: Block
+    handler: Handler
+    concurrent_safe: bool = False
+    source: str = "builtin"
+
+    def model_schema(self) -> Block:
+        """The part that is sent to the model, detached from this object."""
+        parts = ("name", "description", "input_schema")
+        shown = {part: getattr(self, part) for part in parts}
+        copy: Block = json.loads(json.dumps(shown, allow_nan=False))
+        return copy
+
+
+@dataclass(frozen=True)
+class RegisteredTool:
+    """A spec that was accepted, its compiled check and its canonical JSON text."""
+
+    spec: ToolSpec
+    check: Check
+    text: str
+
+    def definition(self) -> Block:
+        """A detached description; there is no handler in it."""
+        flags = {"concurrent_safe": self.spec.concurrent_safe}
+        return {**json.loads(self.text), **flags, "source": self.spec.source}
+
+
+class ToolRegistry:
+    """The one way from a call to a handler.
+
+    Registration fails strictly, with ValueError; dispatch fails structurally, with a
+    result. It guesses no names, retries nothing, asks nobody and remembers no call.
+    """
+
+    def __init__(
+        self,
+        compile_schema: Callable[[Block], Check] = compile_schema,
+        trace: Trace | None = None,
+    ) -> None:
+        self._compile_schema = compile_schema
+        self._trace = trace
+        self._trace_failed = False
+        self._tools: dict[str, RegisteredTool] = {}
+        self._catalogue_of: tuple[object, str, str] = (None, "", "")
+        self._frozen = False
+
+    def register(self, *specs: ToolSpec) -> None:
+        """Accept all specs or, with a ValueError that names tool and source, none."""
+        tools = dict(self._tools)
+        for spec in specs:
+            try:
+                if self._frozen:
+                    raise ValueError("the registry is frozen")
+                tool = accepted(spec, self._compile_schema)
+                if spec.name in tools:
+                    taken = tools[spec.name].spec.source
+                    raise ValueError(f"the name is taken by a tool from {taken!r}")
+            except (TypeError, ValueError, RecursionError) as error:
+                who = f"tool {spec.name!r} from {spec.source!r}"
+                raise ValueError(f"{who}: {error}") from error
+            tools[spec.name] = tool
+        self._tools = dict(sorted(tools.items()))  # one step, for who lists meanwhile
+
+    def freeze(self) -> None:
+        """Refuse every later registration."""
+        self._frozen = True
+
+    def get(self, name: str) -> Block | None:
+        """The detached definition of one tool, without its handler; None if unknown."""
+        tool = self._find(name)
+        return tool.definition() if tool else None
+
+    def definitions(self) -> list[Block]:
+        """Every tool as `get` returns it, sorted by name."""
+        return [tool.definition() for tool in self._tools.values()]
+
+    def model_schemas(self) -> list[Block]:
+        """What to send as `tools`: the same bytes for the same tools."""
+        schemas: list[Block] = json.loads(self._catalogue()[0])
+        return schemas
+
+    def catalog_hash(self) -> str:
+        """SHA-256 of the very text that `model_schemas` is read from."""
+        return self._catalogue()[1]
+
+    def dispatch(self, call: ToolCall) -> ToolDispatchResult:
+        """Look up, check, run; every failure but Ctrl-C comes back as a result."""
+        started = time.monotonic()
+        try:
+            tool = self._find(call.name)
+            if tool is None:
+                raise ToolFailure(self._unknown(call.name), ToolErrorCode.UNKNOWN_TOOL)
+            problems = tool.check(call.arguments)
+            if problems:
+                text = "; ".join(problems)
+                raise ToolFailure(text, ToolErrorCode.INVALID_ARGUMENTS)
+            returned = tool.spec.handler(**call.arguments)  # type: ignore[arg-type]
+            result = ToolDispatchResult(call, storable_text(result_text(returned)))
+        except BaseException as error:  # the boundary: a tool may raise anything
+            result = failed(call, error)
+            self._record(result, started, error)
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            return result
+        self._record(result, started)
+        return result
+
+    def dispatch_many(self, calls: Sequence[ToolCall]) -> list[ToolDispatchResult]:
+        """One result per call, in call order; ToolsInterrupted on Ctrl-C.
+
+        Calls run side by side only if each of them names a concurrent_safe tool.
+        """
+        results: dict[int, ToolDispatchResult] = {}
+        waiting = deque(range(len(calls)))
+
+        def work() -> None:
+            while True:
+                try:
+                    index = waiting.popleft()
+                except IndexError:
+                    return
+                results[index] = self.dispatch(calls[index])
+
+        tools = [self._find(call.name) for call in calls]
+        try:
+            if len(calls) > 1 and all(t and t.spec.concurrent_safe for t in tools):
+                run_in_threads(work, min(len(calls), MAX_WORKERS))
+            else:
+                work()
+        except KeyboardInterrupt:
+            raise self._interrupted(calls, results, waiting) from None
+        return [results[index] for index in range(len(calls))]
+
+    def _interrupted(
+        self,
+        calls: Sequence[ToolCall],
+        results: dict[int, ToolDispatchResult],
+        waiting: deque[int],
+    ) -> ToolsInterrupted:
+        """Answer every call: done, not run, or begun (a thread may still end it)."""
+        with suppress(IndexError):
+            while True:
+                index = waiting.popleft()
+                results[index] = failed(calls[index], KeyboardInterrupt(), NOT_RUN)
+                self._record(results[index], time.monotonic())
+        for index, call in enumerate(calls):
+            results.setdefault(index, failed(call, KeyboardInterrupt()))
+        blocks = [results[index].to_protocol_block() for index in range(len(calls))]
+        return ToolsInterrupted(blocks)
+
+    def _find(self, name: object) -> RegisteredTool | None:
+        return self._tools.get(name) if type(name) is str else None
+
+    def _unknown(self, name: object) -> str:
+        asked = repr(name[:100]) if isinstance(name, str) else "without a name"
+        known = ", ".join(self._tools) or "none"
+        return f"there is no tool {asked}; the tools are: {known[:2000]}"
+
+    def _catalogue(self) -> tuple[str, str]:
+        """The text of all tools and its hash, made once for each set of tools."""
+        import hashlib
+
+        tools, (made_of, text, sha256) = self._tools, self._catalogue_of
+        if made_of is not tools:
+            text = f"[{','.join(tool.text for tool in tools.values())}]"
+            sha256 = hashlib.sha256(text.encode()).hexdigest()
+            self._catalogue_of = tools, text, sha256
+        return text, sha256
+
+    def _record(
+        self,
+        result: ToolDispatchResult,
+        started: float,
+        error: BaseException | None = None,
+    ) -> None:
+        """Write the call's one trace record; a sink that fails harms nothing."""
+        if self._trace is None:
+            return
+        try:
+            self._trace(trace_record(result, started, error))
+        except Exception as failure:  # the sink is foreign code: the result is kept
+            if not self._trace_failed:
+                self._trace_failed = True
+                kind = type(failure).__name__
+                print(f"The trace failed ({kind}); going on.", file=sys.stderr)
+
+
+def accepted(
+    spec: ToolSpec, compile_schema: Callable[[Block], Check]
+) -> RegisteredTool:
+    """Compile one spec; ValueError or TypeError says why it is refused."""
+    text = spec.name if isinstance(spec.name, str) else ""
+    if not re.fullmatch("[A-Za-z0-9_-]{1,64}", text):
+        raise ValueError("a name is 1 to 64 of A-Z, a-z, 0-9, _ and -")
+    if not isinstance(spec.description, str) or not spec.description.strip():
+        raise ValueError("the description is blank")
+    shown = spec.model_schema()
+    check = compile_schema(shown["input_schema"])
+    refuse_unless_callable_with(spec.handler, shown["input_schema"])
+    text = json.dumps(shown, ensure_ascii=False, sort_keys=True)
+    text.encode()  # UnicodeEncodeError: a lone surrogate could never be sent
+    return RegisteredTool(spec, check, text)
+
+
+def refuse_unless_callable_with(handler: Handler, schema: Block) -> None:
+    """The handler must take all that the schema lets through, and need no more."""
+    if not callable(handler):
+        raise ValueError("the handler is not callable")
+    signature = inspect.signature(handler)
+    for names in (schema.get("properties", {}), schema.get("required", [])):
+        try:
+            signature.bind(**dict.fromkeys(names))
+        except TypeError as error:
+            raise ValueError(f"handler and schema do not fit: {error}") from error
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    is_open = schema.get("additionalProperties") is not False
+    if is_open and inspect.Parameter.VAR_KEYWORD not in kinds:
+        raise ValueError("an open schema needs a handler that takes **any keyword")
+
+
+def trace_record(
+    result: ToolDispatchResult, started: float, error: BaseException | None
+) -> TraceRecord:
+    """The record of one call; `detail` holds the traceback, with causes and notes."""
+    import traceback
+
+    seconds = time.monotonic() - started
+    detail = "" if error is None else "".join(traceback.format_exception(error))
+    name = result.call.name if isinstance(result.call.name, str) else ""
+    outcome, chars = result.error_code or "ok", len(result.content)
+    id_ = result.call.tool_use_id
+    return TraceRecord(id_, name, started, seconds, outcome, chars, detail)
+
+
+def run_in_threads(work: Callable[[], None], count: int) -> None:
+    """Let `count` threads do `work`; a KeyboardInterrupt in one of them is raised here.
+
+    They are daemons, waited for in short steps, so that Ctrl-C gets through at once.
+    What then still runs cannot be killed: it ends when it ends.
+    """
+    import contextvars
+    import threading
+
+    interrupted = threading.Event()
+
+    def guarded() -> None:
+        try:
+            work()
+        except KeyboardInterrupt:
+            interrupted.set()
+
+    threads: list[threading.Thread] = []
+    with suppress(RuntimeError):  # no more threads to be had: go on with these
+        for _ in range(count):
+            context = contextvars.copy_context()
+            thread = threading.Thread(target=context.run, args=(guarded,), daemon=True)
+            thread.start()
+            threads.append(thread)
+    if not threads:
+        work()
+    for thread in threads:
+        while thread.is_alive() and not interrupted.is_set():
+            thread.join(0.1)
+    if interrupted.is_set():
+        raise KeyboardInterrupt
+
+
+# --- 7. The workspace and its file tools (new) ---
+
+HEAVY = {".git", "node_modules", "__pycache__", ".venv"}  # glob skips them unless named
+CHUNK = 2**20  # bytes
+PAGE_CHARS = MAX_RESULT_CHARS - 300  # leaves room for a page's closing line
+CLOCK_TICK = 20_000_000  # ns; two changes closer than this can bear one time stamp
+ERRNO_CODES = {  # the code of a failure, and what to do next
+    errno.ENOENT: ("file_not_found", "use glob to find the name"),
+    errno.EISDIR: ("is_a_directory", "use glob to list what is in it"),
+    errno.ENOTDIR: ("not_a_directory", "a part of the path is a file"),
+    errno.EACCES: ("permission_denied", "leave it, or ask the user"),
+    errno.EPERM: ("permission_denied", "leave it, or ask the user"),
+    errno.ENAMETOOLONG: ("name_too_long", "choose a shorter name"),
+    errno.ENXIO: ("not_a_file", "only regular files can be read and written"),
+    errno.ELOOP: (str(ToolErrorCode.EXECUTION_ERROR), "the links go round in a circle"),
+}
+
+
+@contextmanager
+def told_as_failure(path: str) -> Iterator[None]:
+    """Turn any OSError into a ToolFailure with a code, naming the path as given."""
+    try:
+        yield
+    except OSError as error:
+        code, step = ERRNO_CODES.get(error.errno or 0, ("io_error", "try another way"))
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise ToolFailure(f"{reason}: {path} ({step})", code) from error
+
+
+def utf8(text: str, what: str, code: str = "not_text") -> bytes:
+    """The bytes of a text; a lone surrogate has none."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ToolFailure(f"{what} holds half of a surrogate pair", code) from error
+
+
+class Workspace:
+    """One folder and the five tools in it; no argument of the model can change it."""
+
+    def __init__(self, root: Path | str) -> None:
+        """`root` must exist: OSError if it does not, ValueError if it is no folder."""
+        self.root = Path(root).resolve(strict=True)
+        if not self.root.is_dir():
+            raise ValueError(f"the workspace is not a folder: {root}")
+        self._seen: dict[Path, os.stat_result] = {}
+
+    def safe_path(self, path: str) -> Path:
+        """Resolve once, compare by component; every tool works on what this returns.
+
+        A folder that is swapped for a link after this check is not noticed.
+        """
+        if not isinstance(path, str) or len(path) > MAX_PATH_CHARS:
+            text = f"a path is a text of at most {MAX_PATH_CHARS} characters"
+            raise ToolFailure(text, "invalid_path")
+        if (
+            b"\0" in utf8(path, "path", "invalid_path")
+            or path[:1] == "~"
+            or "\\" in path
+        ):
+            text = "write folder/file, relative to the workspace, without ~ \\ and NUL"
+            raise ToolFailure(text, "invalid_path")
+        self.refuse_if_missing()
+        try:
+            target = (self.root / path).resolve()
+            inside = target == target.resolve() and target.is_relative_to(self.root)
+        except (
+            OSError,
+            RuntimeError,
+            ValueError,
+        ):  # a loop of links, by Python version
+            inside = False
+        if not inside:
+            raise ToolFailure(f"path escapes workspace: {path}")
+        with told_as_failure(path), suppress(FileNotFoundError):
+            os.stat(target)
+        return target
+
+    def refuse_if_missing(self) -> None:
+        """The workspace may have been deleted; nothing brings it back."""
+        if not self.root.is_dir():
+            text = "the workspace folder is gone: ask the user"
+            raise ToolFailure(text, "workspace_missing")
+
+    def read_file(self, path: str, offset: int = 1, limit: int = 2_000) -> str:
+        """Return a page of whole lines, as sed counts them, and say how to go on."""
+        target = self.safe_path(path)
+        with told_as_failure(path), open_regular(target) as file:
+            self._seen[target] = settled_stat(file)
+            lines = skip_lines(file, int(offset) - 1)
+            page, note = read_page(file, int(offset), int(limit))
+        if not page and offset == 1:
+            return "(empty file)"
+        if not page:
+            text = f"{path} has {lines} lines: offset {int(offset)} is past its end"
+            raise ToolFailure(text, "offset_past_end")
+        if not page.strip():
+            note = f"blank lines: {page.count(chr(10)) or 1}" + (note and f"; {note}")
+        gap = "" if page.endswith("\n") else "\n"
+        return f"{page}{gap}[{note}]" if note else page
+
+    def write_file(self, path: str, content: str) -> str:
+        """Store exactly `content`, in one step; what exists must have been seen."""
+        text = utf8(content, "content")
+        target = self.safe_path(path)
+        with told_as_failure(path):
+            old = regular_stat(target)
+            if old and not unchanged(self._seen.get(target), old):
+                reason = (
+                    f"{path} exists and was not read since it changed: read it first"
+                )
+                raise ToolFailure(reason, "stale_file")
+            self._seen[target] = store(target, [memoryview(text)], old)
+        return f"wrote {len(text)} bytes to {path}"
+
+    def edit_file(self, path: str, old_text: str, new_text: str) -> str:
+        """Replace the one place where `old_text` stands; no other byte changes."""
+        old, new = utf8(old_text, "old_text"), utf8(new_text, "new_text")
+        if not old:
+            raise ToolFailure(
+                "old_text is empty: give the text to replace", "not_found"
+            )
+        if old == new:
+            raise ToolFailure("old_text and new_text are the same text", "no_change")
+        target = self.safe_path(path)
+        with told_as_failure(path):
+            with open_regular(target) as file:
+                status = settled_stat(file)
+                text = file.read(MAX_EDIT_BYTES + 1)
+            if len(text) > MAX_EDIT_BYTES:
+                reason = f"{path} is over {MAX_EDIT_BYTES} bytes: use bash, such as sed"
+                raise ToolFailure(reason, "too_large")
+            start, old, new = locate(text, old, new, path)
+            view = memoryview(text)
+            pieces = (view[:start], memoryview(new), view[start + len(old) :])
+            self._seen[target] = store(target, pieces, status)
+        return f"edited {path} at line {line_number(text, start)}"
+
+    def glob(self, pattern: str) -> str:
+        """List the files whose path matches, sorted by code point; ** spans folders."""
+        parts = pattern_parts(pattern)
+        self.refuse_if_missing()
+        found, complete, unreadable = walk_matches(self.root, parts)
+        shown = [visible_name(name) for name in sorted(found)[:MAX_MATCHES]]
+        if len(found) > MAX_MATCHES or not complete:
+            total = f"{'' if complete else 'at least '}{len(found)}"
+            shown.append(f"[{len(shown)} of {total} matches: use a narrower pattern]")
+        if unreadable:
+            shown.append(f"[{unreadable} folders could not be read]")
+        return "\n".join(shown) or "(no matches)"
+
+    def bash(self, command: str, timeout_seconds: int = TIMEOUT_SECONDS) -> str:
+        """Run one command; nothing of its process group is left when this returns."""
+        if not command.strip():
+            raise ToolFailure("the command is empty: say what to run", "empty_command")
+        self.refuse_if_missing()
+        return run_bash(command, self.root, timeout_seconds)
+
+
+def open_regular(target: Path) -> BinaryIO:
+    """Open for reading; what is no regular file is refused on the open descriptor."""
+    quick = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    file = open(  # noqa: SIM115
+        target, "rb", opener=lambda name, flags: os.open(name, flags | quick)
+    )
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.ENXIO, "not a regular file")
+    return file
+
+
+def regular_stat(target: Path) -> os.stat_result | None:
+    """The state of a regular file; None if nothing is there; OSError for the rest."""
+    try:
+        status = os.stat(target)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        kind = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.ENXIO
+        raise OSError(kind, "not a regular file")
+    return status
+
+
+def settled_stat(file: BinaryIO) -> os.stat_result:
+    """A file's state, when its time stamp is old enough to tell the next change."""
+    status = os.fstat(file.fileno())
+    while 0 <= time.time_ns() - status.st_mtime_ns < CLOCK_TICK:
+        time.sleep(0.002)
+        status = os.fstat(file.fileno())
+    return status
+
+
+def identity(status: os.stat_result) -> tuple[int, ...]:
+    """What stays the same only while a file holds the same content."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def unchanged(seen: os.stat_result | None, now: os.stat_result) -> bool:
+    """Whether a file is as it was; ctime tells of a change that put mtime back."""
+    if seen is None or identity(seen) != identity(now):
+        return False
+    return seen.st_ctime_ns == now.st_ctime_ns or seen.st_mode != now.st_mode  # chmod
+
+
+def skip_lines(file: BinaryIO, count: int) -> int:
+    """Go forward by `count` lines; return how many there were, fewer at the end."""
+    lines, last = 0, b"\n"
+    while lines < count and (chunk := file.read(CHUNK)):
+        found, last = chunk.count(b"\n"), chunk[-1:]
+        if lines + found >= count:
+            end = -1
+            for _ in range(count - lines):
+                end = chunk.index(b"\n", end + 1)
+            file.seek(end + 1 - len(chunk), os.SEEK_CUR)
+            return count
+        lines += found
+    return lines + (last != b"\n")
+
+
+def read_page(file: BinaryIO, offset: int, limit: int) -> tuple[str, str]:
+    """Whole lines up to a page, and a note if the page does not end the file."""
+    lines: list[str] = []
+    room = PAGE_CHARS
+    most = 4 * PAGE_CHARS + 4  # bytes: UTF-8 takes at most four for a character
+    while len(lines) < limit and (raw := file.readline(most)):
+        line = decoded(raw, is_cut=len(raw) == most)
+        if offset + len(lines) == 1:
+            line = line.removeprefix("\ufeff")
+        if len(line) > room and not lines:
+            note = f"line {offset} is longer than a page and is cut here"
+            return line[:room], f"{note}; offset={offset + 1} is the next line"
+        if len(line) > room:
+            file.seek(-len(raw), os.SEEK_CUR)
+            break
+        lines.append(line)
+        room -= len(line)
+    more = f"more lines follow: go on with offset={offset + len(lines)}"
+    return "".join(lines), more if file.read(1) else ""
+
+
+def decoded(raw: bytes, is_cut: bool) -> str:
+    """One line as the model sees it, without a CR before its LF; or not_text."""
+    import codecs
+
+    try:
+        line, _ = codecs.utf_8_decode(raw, "strict", not is_cut)
+    except UnicodeDecodeError:
+        line = "\0"
+    if "\0" in line:
+        text = "this is not UTF-8 text: use bash, such as file, xxd or iconv"
+        raise ToolFailure(text, "not_text")
+    return line[:-2] + "\n" if line.endswith("\r\n") else line
+
+
+def store(
+    target: Path, pieces: Iterable[memoryview], old: os.stat_result | None
+) -> os.stat_result:
+    """Put a whole file at `target` in one step: over `old`, and over nothing else.
+
+    What fails or is killed leaves what was there before.
+    """
+    if old and not os.access(target, os.W_OK):
+        raise OSError(errno.EACCES, "write-protected")
+    made = [folder for folder in target.parents if not folder.exists()]
+    hidden = target.with_name(f".{os.getpid()}-{time.monotonic_ns()}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with unnamed_file(hidden) as file:
+            file.writelines(pieces)
+            file.flush()
+            if old and hasattr(os, "fchmod"):
+                with suppress(PermissionError):
+                    os.fchown(file.fileno(), old.st_uid, old.st_gid)
+                os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
+            give_name(file, hidden)
+        stamp = time.time_ns()  # finer than the kernel's own: tells the next change
+        os.utime(hidden, ns=(stamp, stamp))
+        mine, now = os.stat(hidden), regular_stat(target)
+        if not unchanged(old, now) if now else old:
+            text = f"{target.name} changed at this moment: read it again"
+            raise ToolFailure(text, "stale_file")
+        os.replace(hidden, target)
+    except BaseException:
+        with suppress(OSError):
+            hidden.unlink()
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+    after = os.stat(target)  # its ctime is that of the renaming
+    return after if identity(after) == identity(mine) else mine
+
+
+def unnamed_file(hidden: Path) -> BinaryIO:
+    """A new file: one that vanishes with its process, where the system has such."""
+    if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
+        with suppress(OSError):  # not every file system can
+            return open(os.open(hidden.parent, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb")
+    return open(hidden, "xb")
+
+
+def give_name(file: BinaryIO, hidden: Path) -> None:
+    """Link a file without a name to `hidden`, for the moment until it is renamed."""
+    if not hidden.exists():
+        descriptor = (
+            file.fileno()
+        )  # given as folder, it makes link() follow /proc's link
+        os.link(f"/proc/self/fd/{descriptor}", hidden, src_dir_fd=descriptor)
+
+
+def locate(text: bytes, old: bytes, new: bytes, path: str) -> tuple[int, bytes, bytes]:
+    """Find the one place; with CRLF for LF in both if it is not there literally."""
+    start = text.find(old)
+    if start < 0:
+        old, new = (re.sub(b"\r?\n", b"\r\n", part) for part in (old, new))
+        start = text.find(old)
+    if start < 0:
+        reason = f"old_text is not in {path}: read the file again and copy it exactly"
+        raise ToolFailure(reason, "not_found")
+    places = [start]
+    while len(places) < 10 and (start := text.find(old, places[-1] + 1)) >= 0:
+        places.append(start)
+    if len(places) > 1:
+        lines = ", ".join(str(line_number(text, place)) for place in places)
+        reason = (
+            f"old_text is in {path} more than once, at lines {lines}: give more of it"
+        )
+        raise ToolFailure(reason, "not_unique")
+    return places[0], old, new
+
+
+def line_number(text: bytes, place: int) -> int:
+    """The line of a byte, counted from 1."""
+    return text.count(b"\n", 0, place) + 1
+
+
+def pattern_parts(pattern: str) -> list[str]:
+    """The parts of a glob pattern; a last ** stands for every file below."""
+    utf8(pattern, "pattern", "invalid_pattern")
+    parts = [part for part in pattern.split("/") if part not in ("", ".")]
+    unusable = pattern.startswith(("/", "~")) or not set(pattern).isdisjoint("\0\\")
+    if unusable or ".." in parts or not 0 < len(pattern.strip()) <= MAX_PATH_CHARS:
+        text = (
+            "a pattern is relative to the workspace, such as **/*.py, without .. ~ \\"
+        )
+        raise ToolFailure(text, "invalid_pattern")
+    parts = [part for i, part in enumerate(parts) if parts[i : i + 2] != ["**", "**"]]
+    return [*parts, "*"] if parts[-1:] == ["**"] else parts
+
+
+def walk_matches(root: Path, parts: list[str]) -> tuple[list[str], bool, int]:
+    """Match part by part while walking: follows no link, enters only what can match.
+
+    Returns the matches, whether these are all, and how many folders are unreadable.
+    """
+    matches = [re.compile(fnmatch.translate(part)).match for part in parts]
+    found: list[str] = []
+    steps = unreadable = 0
+    folders = [("", {0})]  # with the parts that the next name may match
+    while folders:
+        prefix, states = folders.pop()
+        states |= {i + 1 for i in states if parts[i : i + 1] == ["**"]}  # or no folder
+        try:
+            entries = list(os.scandir(root / prefix))
+        except OSError:
+            unreadable += 1
+            continue
+        for entry in entries:
+            name = entry.name
+            steps += len(states)
+            if steps > MAX_GLOB_STEPS:
+                return found, False, unreadable
+            after = {
+                i if parts[i] == "**" else i + 1
+                for i in states
+                if parts[i] in ("**", name) or matches[i](name)
+            }
+            if entry.is_dir(follow_symlinks=False):
+                after.discard(len(parts))
+                if after and (name not in HEAVY or name in parts):
+                    folders.append((f"{prefix}{name}/", after))
+            elif len(parts) in after and not is_linked_folder(entry):
+                found.append(prefix + name)
+    return found, True, unreadable
+
+
+def is_linked_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether this is a link to a folder, or to nothing that can be looked at."""
+    return entry.is_symlink() and os.path.isdir(entry)
+
+
+def visible_name(name: str) -> str:
+    """A file name on one line, with the bytes that are no UTF-8 as \\xNN."""
+    shown = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return shown.replace("\n", "\\n").replace("\r", "\\r")
+
+
+# --- 8. The bash tool (changed from s01) ---
+
+INHERITED = [  # exact names: a prefix such as LC_ would let LC_SECRET through
+    *("PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP"),
+    *("LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME"),
+    *("LC_MONETARY", "SYSTEMROOT", "WINDIR", "SYSTEMDRIVE", "COMSPEC", "PATHEXT"),
+    *("PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "PROGRAMDATA"),
+]
+ESCAPES = re.compile(  # what drives a terminal: CSI, then OSC and the like, then others
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
+    "|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?"
+)
+CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+HEAD_BYTES, TAIL_BYTES = 10_000, 18_000  # of the output that the model gets
+
+
+def build_subprocess_env(workdir: Path) -> dict[str, str]:
+    """The environment of a command, rebuilt from an allow-list: no secret in it."""
+    env = {name: os.environ[name] for name in INHERITED if os.environ.get(name)}
+    folders = env.get("PATH", os.defpath).split(os.pathsep)
+    env["PATH"] = os.pathsep.join(filter(os.path.isabs, folders))
+    locale = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or ""
+    if "utf8" not in locale.lower().replace("-", ""):
+        env["LC_ALL"] = "C.UTF-8"
+    fixed = {
+        "TERM": "dumb",
+        "PAGER": "cat",
+        "GIT_TERMINAL_PROMPT": "0",
+        "NO_COLOR": "1",
+    }
+    return {**env, **fixed, "HOME": str(workdir), "PWD": str(workdir)}
+
+
+def run_bash(command: str, workdir: Path, timeout_seconds: float) -> str:
+    """Run real bash without input; ToolFailure for every other end than success."""
+    import tempfile
+
+    with tempfile.TemporaryFile() as output:  # no pipe that a child can keep open
+        process = start_bash(command, workdir, output)
+        try:
+            stopped = watch(process, output, timeout_seconds)
+        finally:
+            kill_group(process)
+        text = head_and_tail(output)
+    if stopped:
+        bound = {"timeout": f"{timeout_seconds:g} seconds"}
+        reason = f"stopped after {bound.get(stopped, f'{MAX_OUTPUT_BYTES} bytes')}"
+    elif process.returncode == 0:
+        return text
+    elif process.returncode > 0:
+        reason = f"exit code {process.returncode}"
+    else:
+        signal_number = -process.returncode
+        reason = f"exit code {128 + signal_number} (signal {signal_number})"
+    raise ToolFailure(f"{reason}\n{text or NO_OUTPUT}", stopped or "nonzero_exit")
+
+
+def start_bash(command: str, workdir: Path, output: BinaryIO) -> Any:
+    """Start bash without start-up files, as the leader of a new process group."""
+    import subprocess
+
+    utf8(command, "command", "not_started")
+    try:
+        return subprocess.Popen(
+            ["bash", "--noprofile", "--norc", "-c", command],
+            cwd=workdir,
+            env=build_subprocess_env(workdir),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        text = "there is no bash on this machine: use the other tools"
+        raise ToolFailure(text, "not_started") from error
+    except (OSError, ValueError) as error:  # too long, a NUL
+        text = "bash cannot take this command: write a script file and run that"
+        raise ToolFailure(text, "not_started") from error
+
+
+def watch(process: Any, output: BinaryIO, timeout_seconds: float) -> str:
+    """Wait for the end; return the code of the bound that came before it, if any."""
+    started = time.monotonic()
+    while process.poll() is None:
+        elapsed = time.monotonic() - started
+        if elapsed > timeout_seconds:
+            return "timeout"
+        if os.fstat(output.fileno()).st_size > MAX_OUTPUT_BYTES:
+            return "output_limit"
+        time.sleep(min(0.05, 0.0005 + elapsed / 20))  # short for a short command
+    return ""
+
+
+def kill_group(process: Any) -> None:
+    """End what is left of the command; what left the group with setsid escapes."""
+    import signal
+
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            for _ in range(100):  # a killed process takes a moment to be gone
+                os.killpg(process.pid, 0)
+                time.sleep(0.001)
+    else:
+        process.kill()
+    process.wait()
+
+
+def head_and_tail(output: BinaryIO) -> str:
+    """The output as text, of a long one both ends, without what drives a terminal."""
+    left_out = output.seek(0, os.SEEK_END) - HEAD_BYTES - TAIL_BYTES
+    output.seek(0)
+    kept = output.read(HEAD_BYTES)
+    if left_out > 0:
+        kept += b"\n[... %d bytes left out ...]\n" % left_out
+        output.seek(-TAIL_BYTES, os.SEEK_END)
+    text = ESCAPES.sub("", (kept + output.read()).decode("utf-8", "replace"))
+    return CONTROLS.sub("\ufffd", text).rstrip("\n")
+
+
+# --- 9. Providers (carried from s01) ---
+
+CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+SETTINGS = (*CREDENTIALS, "MODEL_ID", "ANTHROPIC_MODEL")
+WHAT_TO_CHECK: dict[object, str] = {  # by HTTP status or kind of exception
+    401: "check the key or token",
+    403: "check the key or token",
+    404: "check the model and ANTHROPIC_BASE_URL: the SDK adds /v1/messages to it",
+    429: "a limit is reached: ask again later",
+    529: "the provider is busy: ask again later",
+    "TypeError": "set ANTHROPIC_API_KEY in .env",
+    "ModuleNotFoundError": "pip install -r requirements.txt",
+}
+
+
+class ScriptedProvider:
+    """The offline provider: plays the replies it was given, in order."""
+
+    def __init__(self, turns: Iterable[object]) -> None:
+        self.turns = iter(turns)
+
+    def create(self, messages: History, tools: list[Block]) -> object:
+        """Return the next reply; raises ProviderError when the script is over."""
+        for turn in self.turns:
+            return turn
+        raise ProviderError("The script is over: it has no reply to this.")
+
+
+class AnthropicProvider:
+    """The live provider: the Messages API, or an endpoint compatible with it."""
+
+    def __init__(self, model: str, system: str, settings: Mapping[str, str]) -> None:
+        """`settings` as `live_settings` gives them; the SDK looks for the rest."""
+        self.model, self.system = model, system
+        key, token, base_url = map(settings.get, CREDENTIALS)
+        self.secrets = [secret for secret in (key, token) if secret]
+        try:
+            from anthropic import Anthropic
+
+            token = None if key else token  # the SDK takes one of them
+            self.client: Any = Anthropic(
+                api_key=key, auth_token=token, base_url=base_url
+            )
+        except Exception as error:  # no SDK, a bad proxy: ImportError, ValueError, ...
+            raise self.failure(error) from error
+
+    def create(self, messages: History, tools: list[Block]) -> object:
+        """One request; the SDK itself tries again on 429, 5xx and a lost connection."""
+        try:
+            reply = self.client.messages.create(
+                model=self.model,
+                max_tokens=MAX_TOKENS,
+                system=self.system,
+                messages=messages,
+                tools=tools,
+            )
+        except Exception as error:  # the SDK also raises TypeError, ValueError, ...
+            raise self.failure(error) from error
+        if field(reply, "content") is None and field(reply, "stop_reason") is None:
+            raise ProviderError("The reply is not a message: check ANTHROPIC_BASE_URL.")
+        return reply
+
+    def failure(self, error: Exception) -> ProviderError:
+        """The provider's own words in one line, without secrets, and what to check."""
+        cause = f" ({type(error.__cause__).__name__})" if error.__cause__ else ""
+        said = " ".join(str(field(error, "api_message") or error).split())
+        for secret in self.secrets:
+            said = said.replace(secret, "***")
+        key = field(error, "status_code") or type(error).__name__
+        advice = WHAT_TO_CHECK.get(key, "check the network and ANTHROPIC_BASE_URL")
+        return ProviderError(f"{type(error).__name__}: {said[:400]}{cause}; {advice}.")
+
+
+def live_settings(shell: Mapping[str, str], dotenv_file: Path) -> dict[str, str]:
+    """The settings of the shell and of .env, stripped; blank ones count as unset.
+
+    The shell wins, and a key or token in it hides key, token and base URL of .env: no
+    key goes to a host it was not set with. Raises ProviderError if .env cannot be read.
+    """
+    in_file: Mapping[str, str | None] = {}
+    try:
+        from dotenv import dotenv_values
+
+        in_file = dotenv_values(dotenv_file, interpolate=False, encoding="utf-8-sig")
+    except ImportError:
+        pass  # then the shell is all there is
+    except (OSError, ValueError) as error:
+        raise ProviderError(f"Cannot read .env: {type(error).__name__}.") from error
+    hidden = any((shell.get(name) or "").strip() for name in CREDENTIALS[:2])
+    both = {n: v for n, v in in_file.items() if not (hidden and n in CREDENTIALS)}
+    both.update({n: shell[n] for n in SETTINGS if shell.get(n, "").strip()})
+    return {n: v.strip() for n, v in both.items() if n in SETTINGS and v and v.strip()}
+
+
+def live_provider(model: str | None, system: str) -> AnthropicProvider:
+    """What the shell and the .env beside the root README ask for."""
+    settings = live_settings(os.environ, Path(__file__).resolve().parents[1] / ".env")
+    for name in CREDENTIALS:
+        if not os.environ.get(name, "set").strip():
+            del os.environ[name]  # the SDK would take a blank for a value
+    chosen = model or settings.get("MODEL_ID") or settings.get("ANTHROPIC_MODEL")
+    return AnthropicProvider(chosen or DEFAULT_MODEL, system, settings)
+
+
+# --- 10. The screen (carried from s01) ---
+
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+SCREEN_LINES = 12  # of one tool result
+SCREEN_WIDTH = 200  # of one line
+
+
+def printable(text: str) -> str:
+    """Text that cannot drive a terminal: control characters become visible."""
+    return CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def colourful() -> bool:
+    """Colour only on a terminal, and not with NO_COLOR."""
+    return bool(sys.stdout and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+
+
+def say(text: str, colour: str = "") -> None:
+    """Print at once."""
+    print(
+        f"\x1b[{colour}m{text}\x1b[0m" if colour and colourful() else text, flush=True
+    )
+
+
+def shortened(text: str) -> str:
+    """The beginning of a long text, for the screen only."""
+    lines = printable(text).rstrip("\n").split("\n")
+    if len(lines) > SCREEN_LINES:
+        lines[SCREEN_LINES:] = [f"... {len(lines) - SCREEN_LINES} more lines"]
+    cut = (n if len(n) <= SCREEN_WIDTH else n[:SCREEN_WIDTH] + " ..." for n in lines)
+    return "\n".join("  " + line for line in cut)
+
+
+def show_message(message: Message) -> None:
+    """Print what a reply says and calls, or what its calls gave."""
+    for block in message["content"]:
+        if block["type"] == "text":
+            say(printable(block["text"]))
+        elif block["type"] == "tool_use":
+            arguments = json.dumps(block["input"], ensure_ascii=False)
+            say(shortened(f"{block['name']} {arguments}").replace("  ", "> ", 1), "36")
+        elif block["type"] == "tool_result":
+            say(shortened(block["content"]), "31" if block.get("is_error") else "2")
+
+
+def show_stop(result: AgentLoopResult) -> None:
+    """Say why the loop stopped, and a refusal's text, which history does not keep."""
+    if result.stop_reason is LoopStopReason.REFUSAL and result.final_text:
+        say(printable(result.final_text))
+    said = result.provider_stop_reason
+    raw = "" if said in ("end_turn", "stop_sequence") else f", provider: {said}"
+    counts = f"{result.turns} turns, {result.tool_calls} tool calls"
+    say(printable(f"[{result.stop_reason}: {counts}{raw}]"), "2")
+
+
+def ask_user() -> Iterator[str]:
+    """Typed questions until `q` or the end of input; Ctrl-C clears the line."""
+    prompt = "you> "
+    if sys.stdin and sys.stdin.isatty():
+        with suppress(ImportError):  # line editing, where the platform has it
+            import readline  # noqa: F401
+
+            prompt = "\x01\x1b[1m\x02you> \x01\x1b[0m\x02" if colourful() else prompt
+    while True:
+        try:
+            question = input(prompt).strip()
+        except KeyboardInterrupt:
+            say("")
+            continue
+        except (EOFError, RuntimeError):  # RuntimeError: there is no stdin at all
+            return say("")
+        if question in ("q", "quit", "exit"):
+            return
+        if question:
+            yield question.encode("utf-8", "replace").decode("utf-8")
+
+
+# --- 11. Running it (changed from s01) ---
+
+TEXT = {"type": "string"}
+FROM_1 = {"type": "integer", "minimum": 1}
+
+
+def build_registry(workspace: Workspace, trace: Trace | None = None) -> ToolRegistry:
+    """The five tools, bound to a workspace that no argument can change."""
+    registry = ToolRegistry(trace=trace)
+    registry.register(
+        ToolSpec(
+            "read_file",
+            "Read a UTF-8 text file. offset is the first line, limit how many lines "
+            "(2000). The last line in brackets says how to go on.",
+            object_schema({"path": TEXT, "offset": FROM_1, "limit": FROM_1}, ["path"]),
+            workspace.read_file,
+            concurrent_safe=True,
+        ),
+        ToolSpec(
+            "write_file",
+            "Create a file, or replace one that you have read. Its folders are made.",
+            object_schema({"path": TEXT, "content": TEXT}, ["path", "content"]),
+            workspace.write_file,
+        ),
+        ToolSpec(
+            "edit_file",
+            "Replace old_text, which must be in the file exactly once, by new_text.",
+            object_schema(
+                {"path": TEXT, "old_text": TEXT, "new_text": TEXT},
+                ["path", "old_text", "new_text"],
+            ),
+            workspace.edit_file,
+        ),
+        ToolSpec(
+            "glob",
+            "List files by a pattern such as **/*.py, relative to the workspace.",
+            object_schema({"pattern": TEXT}, ["pattern"]),
+            workspace.glob,
+            concurrent_safe=True,
+        ),
+        ToolSpec(
+            "bash",
+            "Run a bash command in the workspace, without input. Exit code 1 is how "
+            "grep says no match. What runs in the background ends with the call.",
+            object_schema(
+                {"command": TEXT, "timeout_seconds": {**FROM_1, "maximum": 600}},
+                ["command"],
+            ),
+            workspace.bash,
+        ),
+    )
+    return registry
+
+
+def system_text(workdir: Path) -> str:
+    """The fixed instructions; no time in them, so that the provider can cache them."""
+    return (
+        f"You are a coding agent in the folder {workdir}. Paths are relative to it. "
+        "Prefer the file tools to bash, and read a file before you overwrite it. "
+        "At the end say what you did."
+    )
+
+
+def frozen_registry(root: Path, trace_name: str | None) -> ToolRegistry:
+    """The registry for a run; a trace file begins with catalogue hash and limits."""
+    if trace_name is None:
+        registry = build_registry(Workspace(root))
+        registry.freeze()
+        return registry
+    if os.path.isfile(trace_name):
+        os.unlink(trace_name)  # who could read the old file cannot read the new one
+    opened = os.open(trace_name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def write(line: Block) -> None:
+        os.write(opened, json.dumps(line).encode() + b"\n")
+
+    registry = build_registry(Workspace(root), lambda record: write(asdict(record)))
+    registry.freeze()
+    limits = {name: value for name, value in globals().items() if name[:4] == "MAX_"}
+    python = sys.version.split()[0]
+    header = {
+        "catalog_hash": registry.catalog_hash(),
+        "limits": limits,
+        "python": python,
+    }
+    write({**header, "started": time.monotonic()})
+    return registry
+
+
+def converse(
+    questions: Iterable[str],
+    provider: Any,
+    registry: ToolRegistry,
+    max_turns: int = MAX_TURNS,
+    messages: History | None = None,
+) -> bool:
+    """Ask every question in one history; return whether the last one was answered."""
+    messages = [] if messages is None else messages
+    answered = False
+    for question in questions:
+        messages.append({"role": "user", "content": question})
+        asked, answered = len(messages), False
+        try:
+            result = agent_loop(messages, provider, registry, max_turns, show_message)
+            show_stop(result)
+            answered = result.stop_reason is LoopStopReason.FINAL_ANSWER
+        except ProviderError as error:
+            say(printable(str(error)), "31")
+        except KeyboardInterrupt:
+            say("[interrupted]", "31")
+        if len(messages) == asked:
+            messages.pop()  # nothing came of it: the next request goes without it
+    return answered
+
+
+def scripted(text: str, *calls: tuple[str, Block]) -> Block:
+    """One reply for the demo: a text, and calls of (tool, arguments)."""
+    blocks = [{"type": "tool_use", "name": name, "input": args} for name, args in calls]
+    stop_reason = "tool_use" if calls else "end_turn"
+    return {"stop_reason": stop_reason, "content": [text, *blocks]}
+
+
+DEMO = [
+    scripted(
+        "Two reads: both are safe side by side, so they run at once.",
+        ("read_file", {"path": "plan.txt"}),
+        ("read_file", {"path": "notes.txt"}),
+    ),
+    scripted(
+        "A write, and a read of what it wrote: one after the other.",
+        ("write_file", {"path": "out/summary.txt", "content": "ship on Friday\n"}),
+        ("read_file", {"path": "out/summary.txt"}),
+    ),
+    scripted("A wrong argument.", ("read_file", {"path": "plan.txt", "limit": "1"})),
+    scripted("Corrected.", ("read_file", {"path": "plan.txt", "limit": 1})),
+    scripted("A tool that does not exist.", ("delete_file", {"path": "plan.txt"})),
+    scripted("A path that leads out.", ("read_file", {"path": "../secret.txt"})),
+    scripted(
+        "A secret of the parent process.",
+        ("bash", {"command": 'echo "DEMO_API_KEY is ${DEMO_API_KEY:-not set}"'}),
+    ),
+    scripted("The plan says Friday; out/summary.txt says so now. No secret got out."),
+]
+
+
+def run_demo(trace_name: str | None) -> bool:
+    """The real loop, registry, tools and shell in a temporary folder, by a script."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "plan.txt").write_text("Friday: ship\nMonday: rest\n")
+        Path(folder, "notes.txt").write_text("the tests are green\n")
+        os.environ["DEMO_API_KEY"] = "planted-in-the-parent"
+        try:
+            question = "Summarise plan.txt and notes.txt in out/summary.txt."
+            say(f"you> {question}")
+            registry = frozen_registry(Path(folder), trace_name)
+            return converse([question], ScriptedProvider(DEMO), registry)
+        finally:
+            del os.environ["DEMO_API_KEY"]
+
+
+def run_live(options: Any) -> bool:
+    """One question (-p) or a conversation; True if there is nothing to complain of."""
+    workdir = Path(options.workdir).resolve()
+    registry = frozen_registry(workdir, options.trace)
+    try:
+        provider = live_provider(options.model, system_text(workdir))
+    except ProviderError as error:
+        say(printable(str(error)), "31")
+        return False
+    url = provider.client.base_url  # without the user name and password in it
+    say(printable(f"{provider.model} at {url.netloc.decode()}{url.path}, in {workdir}"))
+    say("It can run any command as you. Ctrl-C stops a turn, q quits.")
+    if options.prompt is not None:
+        return converse([options.prompt], provider, registry, options.max_turns)
+    converse(ask_user(), provider, registry, options.max_turns)
+    return True
+
+
+def parse_options(argv: Sequence[str] | None) -> Any:
+    """Read the command line; a mistake in it ends the program with status 2."""
+    import argparse
+
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--demo", action="store_true", help="play a script: no key needed"
+    )
+    mode.add_argument("-p", dest="prompt", metavar="PROMPT", help="ask once and exit")
+    parser.add_argument("--workdir", default=".", metavar="DIR", help="default: .")
+    parser.add_argument("--model", metavar="ID", help=f"default: {DEFAULT_MODEL}")
+    parser.add_argument("--max-turns", type=int, default=MAX_TURNS, metavar="N")
+    parser.add_argument("--trace", metavar="FILE", help="JSON lines, can hold secrets")
+    options = parser.parse_args(argv)
+    if options.max_turns < 1:
+        parser.error("--max-turns must be at least 1")
+    if options.prompt is not None and not options.prompt.strip():
+        parser.error("-p needs a question")
+    if not Path(options.workdir).is_dir():
+        parser.error(f"--workdir: no such folder: {options.workdir}")
+    return options
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return the exit status: 0, or 1 when the demo or the question got no answer."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if stream is not None:  # text in any encoding must not end the program
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    options = parse_options(argv)
+    try:
+        done = run_demo(options.trace) if options.demo else run_live(options)
+        return 0 if done else 1
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:  # the screen is gone: a closed pipe, a full disk
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if not isinstance(error, BrokenPipeError):
+            print(f"Cannot go on: {error.strerror}.", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    if sys.path[0] == os.path.dirname(os.path.abspath(__file__)):
+        del sys.path[0]  # pdb imports the real `code`, and this file would shadow it
+    sys.exit(main())
