@@ -1,0 +1,431 @@
+"""A small, strict server on loopback that speaks the Messages API.
+
+    with MessagesAPI([status(429), reply("end_turn", text("hello"))]) as api:
+        client = anthropic.Anthropic(api_key="test", base_url=api.base_url)
+
+Every POST /v1/messages takes one answer from the script, unless the request is
+refused: first by the SDK's own request types, then by `api_rules`. A refusal is
+written to `api.refusals` and answered with status 400 (401 without a key, 404 for
+another path), and the answer waits for the next request.
+
+It does not stream, and it does not check that thinking blocks come back.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, NamedTuple, get_args
+
+from tests.api_rules import Block, RequestRefused, RequestRules, demand
+
+MODEL = "scripted-model"
+HANG_SECONDS = 30
+ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+
+
+# --- 1. Answers ---
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one request gets: bytes, or a closed connection, now or later."""
+
+    status: int = 200
+    body: bytes = b""
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    dropped: bool = False
+    until: threading.Event | None = None
+
+
+def reply(stop_reason: str | None, *blocks: Block) -> Answer:
+    """A complete message with these blocks."""
+    message = {
+        "id": "msg_scripted",
+        "type": "message",
+        "role": "assistant",
+        "model": MODEL,
+        "content": list(blocks),
+        "stop_reason": stop_reason,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 10, "output_tokens": 10},
+    }
+    return raw(json.dumps(message).encode())
+
+
+def text(words: str) -> Block:
+    """A text block, with the null that the real API sends."""
+    return {"type": "text", "text": words, "citations": None}
+
+
+def use(tool_use_id: str, name: str, arguments: object) -> Block:
+    """A tool_use block."""
+    return {"type": "tool_use", "id": tool_use_id, "name": name, "input": arguments}
+
+
+def thinking() -> Block:
+    """A thinking block as it comes by default: signed and without text."""
+    return {"type": "thinking", "thinking": "", "signature": "c2lnbmVk"}
+
+
+def status(code: int, retry_after: float | None = None) -> Answer:
+    """An API error. The SDK repeats 429 and 529 by itself, twice, after 10 ms here."""
+    headers = {"retry-after-ms": "10"}
+    if retry_after is not None:
+        headers = {"retry-after": str(retry_after)}
+    return api_error(code, f"scripted {code}", headers)
+
+
+def html() -> Answer:
+    """The page of some other server, with status 200."""
+    return raw(b"<!doctype html><title>It works</title>", "text/html")
+
+
+def raw(body: bytes, content_type: str = "application/json") -> Answer:
+    """Exactly these bytes, with status 200."""
+    return Answer(body=body, content_type=content_type)
+
+
+def drop() -> Answer:
+    """Close the connection without an answer."""
+    return Answer(dropped=True)
+
+
+def hang(until: threading.Event | None = None) -> Answer:
+    """Wait for the event, 30 seconds or the end of the server; then drop.
+
+    `MessagesAPI.reached` is set when the request has come. The server sets the
+    event itself when it ends.
+    """
+    return Answer(dropped=True, until=until or threading.Event())
+
+
+def api_error(code: int, sentence: str, headers: Mapping[str, str] = {}) -> Answer:
+    """An error in the shape the real API gives it."""
+    error = {"type": ERROR_TYPES.get(code, "api_error"), "message": sentence}
+    body = {"type": "error", "error": error, "request_id": "req_scripted"}
+    return Answer(code, json.dumps(body).encode(), headers=headers)
+
+
+# --- 2. The SDK's own request types ---
+
+
+class RequestTypes(NamedTuple):
+    """The SDK's types as a check, and the block types that they know."""
+
+    adapter: Any
+    known: frozenset[str]
+
+
+@cache
+def request_types() -> RequestTypes:
+    """Build the check once; the SDK's classes are as before afterwards."""
+    from anthropic.types import content_block_param, message_create_params
+    from pydantic import TypeAdapter
+    from typing_extensions import get_type_hints
+
+    with extra_keys_forbidden():
+        adapter = TypeAdapter(message_create_params.MessageCreateParamsNonStreaming)
+    blocks = get_args(content_block_param.ContentBlockParam)
+    kinds = [get_args(get_type_hints(block)["type"]) for block in blocks]
+    return RequestTypes(adapter, frozenset(kind for some in kinds for kind in some))
+
+
+@contextmanager
+def extra_keys_forbidden() -> Iterator[None]:
+    """Close every request type of the SDK while a check is built from them."""
+    closed = [one for one in sdk_typed_dicts() if one.__name__ != "InputSchemaTyped"]
+    before = [(one, vars(one).get("__pydantic_config__")) for one in closed]
+    for one, config in before:
+        one.__pydantic_config__ = {**(config or {}), "extra": "forbid"}
+    try:
+        yield
+    finally:
+        for one, config in before:
+            del one.__pydantic_config__
+            if config is not None:
+                one.__pydantic_config__ = config
+
+
+def sdk_typed_dicts() -> list[Any]:
+    """Every TypedDict in the modules of anthropic.types that are loaded."""
+    from typing_extensions import is_typeddict
+
+    names = [name for name in sys.modules if name.startswith("anthropic.types.")]
+    values = [value for name in names for value in vars(sys.modules[name]).values()]
+    unique = {id(value): value for value in values if is_typeddict(value)}
+    return list(unique.values())
+
+
+def check_types(request: object) -> None:
+    """Raise RequestRefused for what the SDK's types do not allow."""
+    from pydantic import ValidationError
+
+    try:
+        typed = request_types().adapter.validate_python(request, strict=True)
+    except ValidationError as error:
+        raise RequestRefused(summary("request", error)) from error
+    read_lazy_parts("request", typed)
+
+
+def read_lazy_parts(where: str, value: object) -> None:
+    """Read every Iterable: pydantic validates an item when it is read."""
+    for key, child in parts_of(where, value):
+        read_lazy_parts(f"{where}.{key}", child)
+
+
+def parts_of(where: str, value: object) -> Iterator[tuple[object, object]]:
+    """Yield the parts of a value that the types let through, with their keys."""
+    from pydantic import BaseModel, ValidationError
+
+    if isinstance(value, BaseModel):
+        extra = sorted(value.model_extra or {})
+        demand(not extra, f"{where}: extra inputs are not permitted: {extra}")
+        value = vars(value)
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, (list, Iterator)):
+        try:
+            yield from enumerate(value)
+        except ValidationError as error:
+            raise RequestRefused(summary(where, error)) from error
+
+
+def summary(where: str, error: Any) -> str:
+    """Name the first problem that is not just the wrong member of a union."""
+    problems = error.errors(include_url=False, include_input=False)
+    first = next(filter(tells(problems), problems), problems[0])
+    path = ".".join([where, *map(str, first["loc"])])
+    return f"{path}: {first['msg']}"
+
+
+def tells(problems: list[Any]) -> Callable[[Any], bool]:
+    """Return a test: is the problem in a member that fits by type and role?"""
+    literals = [one["loc"] for one in problems if one["type"] == "literal_error"]
+    wrong = {loc[:-1] for loc in literals if loc[-1] in ("type", "role")}
+
+    def telling(problem: Any) -> bool:
+        loc = problem["loc"]
+        inside_wrong = any(loc[:depth] in wrong for depth in range(len(loc)))
+        return problem["type"] != "model_type" and not inside_wrong
+
+    return telling
+
+
+def without_echoes(request: Any, sent: list[Block]) -> Any:
+    """Take out the blocks of unknown types that the server sent itself."""
+
+    def foreign(block: object) -> bool:
+        unknown = isinstance(block, dict) and block.get("type") not in known
+        return unknown and block in sent
+
+    def cleaned(message: Any) -> Any:
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(content, list):
+            return message
+        return {**message, "content": [one for one in content if not foreign(one)]}
+
+    known = request_types().known
+    messages = request.get("messages") if isinstance(request, dict) else None
+    if not isinstance(messages, list):
+        return request
+    return {**request, "messages": [cleaned(message) for message in messages]}
+
+
+# --- 3. The server ---
+
+
+class MessagesAPI:
+    """A context manager: the server runs inside `with`, and ends with it.
+
+    base_url   where it listens, from the start of `with`
+    requests   the decoded body of every request, refused ones too; None if not JSON
+    headers    the headers of every request, with names in lower case
+    refusals   a sentence for every refused request
+    reached    set when a request has come to a `hang` answer
+    """
+
+    def __init__(self, script: Iterable[Answer]) -> None:
+        self.base_url = ""
+        self.requests: list[Any] = []
+        self.headers: list[dict[str, str]] = []
+        self.refusals: list[str] = []
+        self.reached = threading.Event()
+        self._script = deque(script)
+        self._hanging: list[threading.Event] = []
+        self._sent: list[Block] = []
+        self._arrival = threading.Condition()
+
+    def __enter__(self) -> MessagesAPI:
+        request_types()
+        self._server = Server(self)
+        self.base_url = f"http://127.0.0.1:{self._server.server_port}"
+        self._listener = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
+        self._listener.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._listener.join()
+        with self._arrival:
+            for event in self._hanging:
+                event.set()
+        self._server.server_close()
+
+    def wait_for_requests(self, count: int, timeout: float = 10) -> None:
+        """Return when so many requests have come; AssertionError after a while."""
+        with self._arrival:
+            came = self._arrival.wait_for(lambda: len(self.requests) >= count, timeout)
+        assert came, f"{len(self.requests)} requests after {timeout} s, not {count}"
+
+    def answer(self, path: str, headers: dict[str, str], body: bytes) -> Answer:
+        """Record one request, check it and choose its answer."""
+        with self._arrival:
+            request = decoded(body)
+            self.headers.append(headers)
+            self.requests.append(request)
+            self._arrival.notify_all()
+            answer = self._refusal(path, headers, request) or self._script.popleft()
+            self._sent += content_of(answer)
+            if answer.until:
+                self._hanging.append(answer.until)
+            return answer
+
+    def _refusal(
+        self, path: str, headers: dict[str, str], request: Any
+    ) -> Answer | None:
+        """Return the answer to a request that is refused, or None."""
+        try:
+            check_transport(path, headers)
+            check_types(without_echoes(request, self._sent))
+            demand(request["max_tokens"] > 0, "max_tokens: must be positive")
+            RequestRules().check(request["messages"], request.get("tools"))
+            demand(self._script, "the script is over")
+        except TransportRefused as refused:
+            self.refusals.append(str(refused))
+            return api_error(refused.status, str(refused))
+        except RequestRefused as refused:
+            self.refusals.append(str(refused))
+            return api_error(400, str(refused))
+        return None
+
+
+class TransportRefused(Exception):
+    """A request that fails before its body is read."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+def check_transport(path: str, headers: Mapping[str, str]) -> None:
+    """Check path and headers."""
+    if path != "/v1/messages":
+        raise TransportRefused(404, f"{path}: not found")
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    if scheme != "Bearer" or not key.strip():
+        raise TransportRefused(401, "authorization: needs a Bearer key")
+    if not headers.get("anthropic-version"):
+        raise TransportRefused(400, "anthropic-version: header is required")
+    if headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise TransportRefused(400, "content-type: must be application/json")
+
+
+def decoded(body: bytes) -> Any:
+    """Return the JSON value of a body, or None."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
+
+
+def content_of(answer: Answer) -> list[Block]:
+    """Return the blocks that an answer carries, if it carries some."""
+    message = decoded(answer.body)
+    content = message.get("content") if isinstance(message, dict) else None
+    return content if isinstance(content, list) else []
+
+
+class Server(ThreadingHTTPServer):
+    """One thread for each request; `server_close` waits for all of them."""
+
+    def __init__(self, api: MessagesAPI) -> None:
+        self.api = api
+        self.workers: list[threading.Thread] = []
+        super().__init__(("127.0.0.1", 0), RequestHandler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        worker = threading.Thread(
+            target=self.process_request_thread,
+            args=(request, client_address),
+            daemon=True,
+        )
+        self.workers.append(worker)
+        worker.start()
+
+    def server_close(self) -> None:
+        super().server_close()
+        for worker in self.workers:
+            worker.join()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that has gone away is no error of the server."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
+
+class RequestHandler(BaseHTTPRequestHandler):
+    """Read one request, ask the script, write the answer, close."""
+
+    server: Server
+    timeout = HANG_SECONDS
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("content-length", 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        answer = self.server.api.answer(self.path, headers, self.rfile.read(length))
+        if answer.until:
+            self.server.api.reached.set()
+            answer.until.wait(HANG_SECONDS)
+        if not answer.dropped:
+            self.write(answer)
+
+    do_GET = do_POST
+
+    def write(self, answer: Answer) -> None:
+        """Send status, headers and body."""
+        self.send_response(answer.status)
+        self.send_header("content-type", answer.content_type)
+        self.send_header("content-length", str(len(answer.body)))
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep the screen quiet."""
