@@ -742,46 +742,42 @@ class ToolRegistry:
 
         Calls run side by side only if each of them names a concurrent_safe tool.
         """
-        results: dict[int, ToolDispatchResult] = {}
+        results: list[Any] = [None] * len(calls)
         waiting = deque(range(len(calls)))
 
         def work() -> None:
-            while True:
-                try:
-                    index = waiting.popleft()
-                except IndexError:
-                    return
+            while waiting:
+                index = waiting.popleft()
                 results[index] = self.dispatch(calls[index])
 
-        tools = [self._find(call.name) for call in calls]
         try:
-            if len(calls) > 1 and all(t and t.spec.concurrent_safe for t in tools):
+            if len(calls) > 1 and all(map(self._may_overlap, calls)):
                 run_in_threads(work, min(len(calls), MAX_WORKERS))
             else:
                 work()
         except KeyboardInterrupt:
             raise self._interrupted(calls, results, waiting) from None
-        return [results[index] for index in range(len(calls))]
+        return results
 
     def _interrupted(
-        self,
-        calls: Sequence[ToolCall],
-        results: dict[int, ToolDispatchResult],
-        waiting: deque[int],
+        self, calls: Sequence[ToolCall], results: list[Any], waiting: deque[int]
     ) -> ToolsInterrupted:
         """Answer every call: done, not run, or begun (a thread may still end it)."""
-        with suppress(IndexError):
-            while True:
+        with suppress(IndexError):  # a thread may take the last one
+            while waiting:
                 index = waiting.popleft()
                 results[index] = failed(calls[index], KeyboardInterrupt(), NOT_RUN)
                 self._record(results[index], time.monotonic())
-        for index, call in enumerate(calls):
-            results.setdefault(index, failed(call, KeyboardInterrupt()))
-        blocks = [results[index].to_protocol_block() for index in range(len(calls))]
-        return ToolsInterrupted(blocks)
+        begun = [failed(call, KeyboardInterrupt()) for call in calls]
+        answers = [result or begun[i] for i, result in enumerate(results)]
+        return ToolsInterrupted([answer.to_protocol_block() for answer in answers])
 
     def _find(self, name: object) -> RegisteredTool | None:
         return self._tools.get(name) if type(name) is str else None
+
+    def _may_overlap(self, call: ToolCall) -> bool:
+        tool = self._find(call.name)
+        return tool is not None and tool.spec.concurrent_safe
 
     def _unknown(self, name: object) -> str:
         asked = repr(name[:100]) if isinstance(name, str) else "without a name"
@@ -867,8 +863,7 @@ def trace_record(
 def run_in_threads(work: Callable[[], None], count: int) -> None:
     """Let `count` threads do `work`; a KeyboardInterrupt in one of them is raised here.
 
-    They are daemons, waited for in short steps, so that Ctrl-C gets through at once.
-    What then still runs cannot be killed: it ends when it ends.
+    Ctrl-C gets through at once; what then still runs ends when it ends.
     """
     import contextvars
     import threading
@@ -878,6 +873,8 @@ def run_in_threads(work: Callable[[], None], count: int) -> None:
     def guarded() -> None:
         try:
             work()
+        except IndexError:
+            pass  # another thread took the last call
         except KeyboardInterrupt:
             interrupted.set()
 
@@ -995,7 +992,7 @@ class Workspace:
             raise ToolFailure(text, "offset_past_end")
         if not page.strip():
             note = f"blank lines: {page.count(chr(10)) or 1}" + (note and f"; {note}")
-        gap = "" if page.endswith("\n") else "\n"
+        gap = "" if page[-1].isspace() else "\n"
         return f"{page}{gap}[{note}]" if note else page
 
     def write_file(self, path: str, content: str) -> str:
@@ -1117,38 +1114,36 @@ def skip_lines(file: BinaryIO, count: int) -> int:
 
 
 def read_page(file: BinaryIO, offset: int, limit: int) -> tuple[str, str]:
-    """Whole lines up to a page, and a note if the page does not end the file."""
-    lines: list[str] = []
-    room = PAGE_CHARS
-    most = 4 * PAGE_CHARS + 4  # bytes: UTF-8 takes at most four for a character
-    while len(lines) < limit and (raw := file.readline(most)):
-        line = decoded(raw, is_cut=len(raw) == most)
-        if offset + len(lines) == 1:
-            line = line.removeprefix("\ufeff")
-        if len(line) > room and not lines:
-            note = f"line {offset} is longer than a page and is cut here"
-            return line[:room], f"{note}; offset={offset + 1} is the next line"
-        if len(line) > room:
-            file.seek(-len(raw), os.SEEK_CUR)
-            break
-        lines.append(line)
-        room -= len(line)
-    more = f"more lines follow: go on with offset={offset + len(lines)}"
-    return "".join(lines), more if file.read(1) else ""
+    """Whole lines up to a page, and a note if they do not end the file."""
+    raw = file.read(4 * PAGE_CHARS)  # UTF-8 takes at most four bytes for a character
+    lines = raw.split(b"\n", min(limit, PAGE_CHARS))
+    rest = len(lines[-1]) if len(lines) > limit else 0
+    is_more = rest > 0 or file.read(1) != b""
+    page = decoded(raw[: len(raw) - rest], is_cut=is_more).replace("\r\n", "\n")
+    if offset == 1:
+        page = page.removeprefix("\ufeff")
+    if len(page) > PAGE_CHARS or (is_more and not page.endswith("\n")):
+        page = page[: page.rfind("\n", 0, PAGE_CHARS) + 1] or page[:PAGE_CHARS]
+        is_more = True
+    if not page.endswith("\n") and is_more:
+        note = f"line {offset} is longer than a page and is cut here"
+        return page, f"{note}; offset={offset + 1} is the next line"
+    more = f"more lines follow: go on with offset={offset + page.count(chr(10))}"
+    return page, more if is_more else ""
 
 
 def decoded(raw: bytes, is_cut: bool) -> str:
-    """One line as the model sees it, without a CR before its LF; or not_text."""
+    """UTF-8 text, whose last character may be cut; ToolFailure if it is none."""
     import codecs
 
     try:
-        line, _ = codecs.utf_8_decode(raw, "strict", not is_cut)
+        text, _ = codecs.utf_8_decode(raw, "strict", not is_cut)
     except UnicodeDecodeError:
-        line = "\0"
-    if "\0" in line:
-        text = "this is not UTF-8 text: use bash, such as file, xxd or iconv"
-        raise ToolFailure(text, "not_text")
-    return line[:-2] + "\n" if line.endswith("\r\n") else line
+        text = "\0"
+    if "\0" in text:
+        reason = "this is not UTF-8 text: use bash, such as file, xxd or iconv"
+        raise ToolFailure(reason, "not_text")
+    return text
 
 
 def store(
@@ -1164,17 +1159,7 @@ def store(
     hidden = target.with_name(f".{os.getpid()}-{time.monotonic_ns()}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with unnamed_file(hidden) as file:
-            file.writelines(pieces)
-            file.flush()
-            if old and hasattr(os, "fchmod"):
-                with suppress(PermissionError):
-                    os.fchown(file.fileno(), old.st_uid, old.st_gid)
-                os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
-            give_name(file, hidden)
-        stamp = time.time_ns()  # finer than the kernel's own: tells the next change
-        os.utime(hidden, ns=(stamp, stamp))
-        mine, now = os.stat(hidden), regular_stat(target)
+        mine, now = write_hidden(hidden, pieces, old), regular_stat(target)
         if not unchanged(old, now) if now else old:
             text = f"{target.name} changed at this moment: read it again"
             raise ToolFailure(text, "stale_file")
@@ -1188,6 +1173,23 @@ def store(
         raise
     after = os.stat(target)  # its ctime is that of the renaming
     return after if identity(after) == identity(mine) else mine
+
+
+def write_hidden(
+    hidden: Path, pieces: Iterable[memoryview], old: os.stat_result | None
+) -> os.stat_result:
+    """Write the file that will take the place of `old`, with its owner and mode."""
+    with unnamed_file(hidden) as file:
+        file.writelines(pieces)
+        file.flush()
+        if old and hasattr(os, "fchmod"):
+            with suppress(PermissionError):
+                os.fchown(file.fileno(), old.st_uid, old.st_gid)
+            os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
+        give_name(file, hidden)
+    stamp = time.time_ns()  # finer than the kernel's own: tells the next change
+    os.utime(hidden, ns=(stamp, stamp))
+    return os.stat(hidden)
 
 
 def unnamed_file(hidden: Path) -> BinaryIO:
@@ -1265,21 +1267,21 @@ def walk_matches(root: Path, parts: list[str]) -> tuple[list[str], bool, int]:
             unreadable += 1
             continue
         for entry in entries:
-            name = entry.name
             steps += len(states)
             if steps > MAX_GLOB_STEPS:
                 return found, False, unreadable
             after = {
                 i if parts[i] == "**" else i + 1
                 for i in states
-                if parts[i] in ("**", name) or matches[i](name)
+                if parts[i] in ("**", entry.name) or matches[i](entry.name)
             }
-            if entry.is_dir(follow_symlinks=False):
-                after.discard(len(parts))
-                if after and (name not in HEAVY or name in parts):
-                    folders.append((f"{prefix}{name}/", after))
-            elif len(parts) in after and not is_linked_folder(entry):
-                found.append(prefix + name)
+            if not entry.is_dir(follow_symlinks=False):
+                if len(parts) in after and not is_linked_folder(entry):
+                    found.append(prefix + entry.name)
+                continue
+            after.discard(len(parts))
+            if after and (entry.name not in HEAVY or entry.name in parts):
+                folders.append((f"{prefix}{entry.name}/", after))
     return found, True, unreadable
 
 
@@ -1338,16 +1340,14 @@ def run_bash(command: str, workdir: Path, timeout_seconds: float) -> str:
         finally:
             kill_group(process)
         text = head_and_tail(output)
-    if stopped:
-        bound = {"timeout": f"{timeout_seconds:g} seconds"}
-        reason = f"stopped after {bound.get(stopped, f'{MAX_OUTPUT_BYTES} bytes')}"
-    elif process.returncode == 0:
-        return text
-    elif process.returncode > 0:
-        reason = f"exit code {process.returncode}"
-    else:
-        signal_number = -process.returncode
-        reason = f"exit code {128 + signal_number} (signal {signal_number})"
+    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    if code == 0 and not stopped:
+        return text or NO_OUTPUT
+    by_signal = f" (signal {code - 128})" if process.returncode < 0 else ""
+    reason = {
+        "timeout": f"stopped after {timeout_seconds:g} seconds",
+        "output_limit": f"stopped after {MAX_OUTPUT_BYTES} bytes of output",
+    }.get(stopped, f"exit code {code}{by_signal}")
     raise ToolFailure(f"{reason}\n{text or NO_OUTPUT}", stopped or "nonzero_exit")
 
 
@@ -1667,21 +1667,17 @@ def frozen_registry(root: Path, trace_name: str | None) -> ToolRegistry:
         return registry
     if os.path.isfile(trace_name):
         os.unlink(trace_name)  # who could read the old file cannot read the new one
-    opened = os.open(trace_name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    file = os.open(trace_name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def write(line: Block) -> None:
-        os.write(opened, json.dumps(line).encode() + b"\n")
+        os.write(file, json.dumps(line).encode() + b"\n")
 
     registry = build_registry(Workspace(root), lambda record: write(asdict(record)))
     registry.freeze()
     limits = {name: value for name, value in globals().items() if name[:4] == "MAX_"}
-    python = sys.version.split()[0]
-    header = {
-        "catalog_hash": registry.catalog_hash(),
-        "limits": limits,
-        "python": python,
-    }
-    write({**header, "started": time.monotonic()})
+    python, started = sys.version.split()[0], time.monotonic()
+    header = {"catalog_hash": registry.catalog_hash(), "limits": limits}
+    write({**header, "python": python, "started": started})
     return registry
 
 
