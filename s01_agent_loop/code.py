@@ -34,7 +34,7 @@ Show = Callable[[Message], None]
 
 MAX_TURNS = 50  # requests in one call of agent_loop
 MAX_TOKENS = 16_000  # per reply; over 21,333 the SDK wants streaming
-MAX_DEPTH = 100  # nesting of arguments
+MAX_DEPTH = 100  # nesting of arguments and schemas
 MAX_RESULT_CHARS = 30_000  # of one tool result
 TIMEOUT_SECONDS = 120  # of one command
 DEFAULT_MODEL = "claude-sonnet-5-5"
