@@ -151,7 +151,7 @@ def received_blocks(response: object) -> Iterator[Block]:
     for item in content if isinstance(content, (list, tuple)) else [content]:
         if isinstance(item, str):
             yield {"type": "text", "text": item}
-        elif item is not None:
+        elif isinstance(item, dict) or hasattr(item, "__dict__"):
             yield item if isinstance(item, dict) else received_fields(item)
 
 
@@ -218,9 +218,9 @@ def stored_call(block: Block, call: ToolCall) -> Block:
 
 def used_ids(messages: History) -> set[str]:
     """Every tool_use id in a history."""
-    contents = (message["content"] for message in messages)
+    contents = (field(message, "content") for message in messages)
     blocks = (block for c in contents if isinstance(c, list) for block in c)
-    return {block["id"] for block in blocks if block.get("type") == "tool_use"}
+    return {field(b, "id") for b in blocks if field(b, "type") == "tool_use"}
 
 
 # --- 3. The loop (new) ---
@@ -306,9 +306,10 @@ def run_tools(calls: Sequence[ToolCall], workdir: Path) -> list[Block]:
             text, failed = run_tool(call, workdir)
             results.append(tool_result(call.tool_use_id, text, failed))
     except KeyboardInterrupt:
+        reason = OUTCOME_UNKNOWN
         for call in calls[len(results) :]:
-            reason = NOT_RUN if call is not calls[len(results)] else OUTCOME_UNKNOWN
             results.append(tool_result(call.tool_use_id, reason, True))
+            reason = NOT_RUN
         raise ToolsInterrupted(results) from None
     return results
 
@@ -685,7 +686,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # the screen is gone: a closed pipe, a full disk
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if not isinstance(error, BrokenPipeError):
-            print(f"Cannot go on: {error.strerror}.", file=sys.stderr)
+            what = f" ({error.filename})" if error.filename else ""
+            print(f"Cannot go on: {error.strerror}{what}.", file=sys.stderr)
         return 1
 
 

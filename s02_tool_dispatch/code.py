@@ -165,7 +165,7 @@ def received_blocks(response: object) -> Iterator[Block]:
     for item in content if isinstance(content, (list, tuple)) else [content]:
         if isinstance(item, str):
             yield {"type": "text", "text": item}
-        elif item is not None:
+        elif isinstance(item, dict) or hasattr(item, "__dict__"):
             yield item if isinstance(item, dict) else received_fields(item)
 
 
@@ -232,9 +232,9 @@ def stored_call(block: Block, call: ToolCall) -> Block:
 
 def used_ids(messages: History) -> set[str]:
     """Every tool_use id in a history."""
-    contents = (message["content"] for message in messages)
+    contents = (field(message, "content") for message in messages)
     blocks = (block for c in contents if isinstance(c, list) for block in c)
-    return {block["id"] for block in blocks if block.get("type") == "tool_use"}
+    return {field(b, "id") for b in blocks if field(b, "type") == "tool_use"}
 
 
 # --- 3. The loop (changed from s01) ---
@@ -571,7 +571,7 @@ class SchemaNode:
         kind = JSON_TYPES.get(type(value))
         if kind is None:
             return f"is no JSON value ({type(value).__name__})"
-        if depth > MAX_DEPTH:
+        if depth >= MAX_DEPTH and kind in ("array", "object"):
             return f"is nested deeper than {MAX_DEPTH}"
         number = kind in ("integer", "number")
         if number and not -TOO_BIG < value < TOO_BIG:  # nor NaN, nor infinite
@@ -680,6 +680,8 @@ class ToolRegistry:
         """Accept all specs or, with a ValueError that names tool and source, none."""
         tools = dict(self._tools)
         for spec in specs:
+            if not isinstance(spec, ToolSpec):
+                raise ValueError(f"register takes ToolSpecs, got {type(spec).__name__}")
             try:
                 if self._frozen:
                     raise ValueError("the registry is frozen")
@@ -903,7 +905,7 @@ CLOCK_TICK = 20_000_000  # ns; two changes closer than this can bear one time st
 ERRNO_CODES = {  # the code of a failure, and what to do next
     errno.ENOENT: ("file_not_found", "use glob to find the name"),
     errno.EISDIR: ("is_a_directory", "use glob to list what is in it"),
-    errno.ENOTDIR: ("not_a_directory", "a part of the path is a file"),
+    errno.ENOTDIR: ("not_a_directory", "a part is a file: use glob to look"),
     errno.EACCES: ("permission_denied", "leave it, or ask the user"),
     errno.EPERM: ("permission_denied", "leave it, or ask the user"),
     errno.ENAMETOOLONG: ("name_too_long", "choose a shorter name"),
@@ -928,7 +930,8 @@ def utf8(text: str, what: str, code: str = "not_text") -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise ToolFailure(f"{what} holds half of a surrogate pair", code) from error
+        text = f"{what} holds half of a surrogate pair: write it again without"
+        raise ToolFailure(text, code) from error
 
 
 class Workspace:
@@ -991,8 +994,9 @@ class Workspace:
             text = f"{path} has {lines} lines: offset {int(offset)} is past its end"
             raise ToolFailure(text, "offset_past_end")
         if not page.strip():
-            note = f"blank lines: {page.count(chr(10)) or 1}" + (note and f"; {note}")
-        gap = "" if page[-1].isspace() else "\n"
+            blank = page.count("\n") + (page[-1] != "\n")
+            note = f"blank lines: {blank}" + (note and f"; {note}")
+        gap = "" if page.endswith("\n") else "\n"
         return f"{page}{gap}[{note}]" if note else page
 
     def write_file(self, path: str, content: str) -> str:
@@ -1017,7 +1021,9 @@ class Workspace:
                 "old_text is empty: give the text to replace", "not_found"
             )
         if old == new:
-            raise ToolFailure("old_text and new_text are the same text", "no_change")
+            raise ToolFailure(
+                "old_text and new_text are the same: give the new text", "no_change"
+            )
         target = self.safe_path(path)
         with told_as_failure(path):
             with open_regular(target) as file:
@@ -1115,6 +1121,7 @@ def skip_lines(file: BinaryIO, count: int) -> int:
 
 def read_page(file: BinaryIO, offset: int, limit: int) -> tuple[str, str]:
     """Whole lines up to a page, and a note if they do not end the file."""
+    start = file.tell()
     raw = file.read(4 * PAGE_CHARS)  # UTF-8 takes at most four bytes for a character
     lines = raw.split(b"\n", min(limit, PAGE_CHARS))
     rest = len(lines[-1]) if len(lines) > limit else 0
@@ -1126,8 +1133,10 @@ def read_page(file: BinaryIO, offset: int, limit: int) -> tuple[str, str]:
         page = page[: page.rfind("\n", 0, PAGE_CHARS) + 1] or page[:PAGE_CHARS]
         is_more = True
     if not page.endswith("\n") and is_more:
-        note = f"line {offset} is longer than a page and is cut here"
-        return page, f"{note}; offset={offset + 1} is the next line"
+        file.seek(start)
+        skip_lines(file, 1)
+        go_on = f"go on with offset={offset + 1}" if file.read(1) else "it is the last"
+        return page, f"line {offset} is longer than a page and is cut here: {go_on}"
     more = f"more lines follow: go on with offset={offset + page.count(chr(10))}"
     return page, more if is_more else ""
 
@@ -1156,7 +1165,7 @@ def store(
     if old and not os.access(target, os.W_OK):
         raise OSError(errno.EACCES, "write-protected")
     made = [folder for folder in target.parents if not folder.exists()]
-    hidden = target.with_name(f".{os.getpid()}-{time.monotonic_ns()}.tmp")
+    hidden = target.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         mine, now = write_hidden(hidden, pieces, old), regular_stat(target)
@@ -1182,7 +1191,7 @@ def write_hidden(
     with unnamed_file(hidden) as file:
         file.writelines(pieces)
         file.flush()
-        if old and hasattr(os, "fchmod"):
+        if old and hasattr(os, "fchown"):
             with suppress(PermissionError):
                 os.fchown(file.fileno(), old.st_uid, old.st_gid)
             os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
@@ -1257,7 +1266,7 @@ def walk_matches(root: Path, parts: list[str]) -> tuple[list[str], bool, int]:
     matches = [re.compile(fnmatch.translate(part)).match for part in parts]
     found: list[str] = []
     steps = unreadable = 0
-    folders = [("", {0})]  # with the parts that the next name may match
+    folders = [("", {0})] if parts else []  # with the parts a next name may match
     while folders:
         prefix, states = folders.pop()
         states |= {i + 1 for i in states if parts[i : i + 1] == ["**"]}  # or no folder
@@ -1286,7 +1295,7 @@ def walk_matches(root: Path, parts: list[str]) -> tuple[list[str], bool, int]:
 
 
 def is_linked_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether this is a link to a folder, or to nothing that can be looked at."""
+    """Whether this is a link to a folder: neither entered nor listed."""
     return entry.is_symlink() and os.path.isdir(entry)
 
 
@@ -1345,8 +1354,8 @@ def run_bash(command: str, workdir: Path, timeout_seconds: float) -> str:
         return text or NO_OUTPUT
     by_signal = f" (signal {code - 128})" if process.returncode < 0 else ""
     reason = {
-        "timeout": f"stopped after {timeout_seconds:g} seconds",
-        "output_limit": f"stopped after {MAX_OUTPUT_BYTES} bytes of output",
+        "timeout": f"stopped after {timeout_seconds:g} seconds: run less at a time",
+        "output_limit": f"stopped after {MAX_OUTPUT_BYTES} bytes: write less",
     }.get(stopped, f"exit code {code}{by_signal}")
     raise ToolFailure(f"{reason}\n{text or NO_OUTPUT}", stopped or "nonzero_exit")
 
@@ -1388,19 +1397,32 @@ def watch(process: Any, output: BinaryIO, timeout_seconds: float) -> str:
 
 
 def kill_group(process: Any) -> None:
-    """End what is left of the command; what left the group with setsid escapes."""
+    """End what is left of the command; what left its session with setsid escapes."""
     import signal
 
-    if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            for _ in range(100):  # a killed process takes a moment to be gone
-                os.killpg(process.pid, 0)
-                time.sleep(0.001)
-    else:
+    if not hasattr(os, "killpg"):
         process.kill()
+    left = hasattr(os, "killpg")
+    deadline = time.monotonic() + 0.1  # a killed process takes a moment to be gone
+    while left and time.monotonic() < deadline:
+        left = False
+        for group in groups_of_session(process.pid):
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, signal.SIGKILL)
+                left = True
+        process.wait()
+        time.sleep(0.001 * left)
     process.wait()
+
+
+def groups_of_session(leader: int) -> set[int]:
+    """Its process groups, as timeout and job control make some of their own."""
+    groups = {leader}
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        with suppress(ValueError, ProcessLookupError, PermissionError):
+            if os.getsid(int(name)) == leader:
+                groups.add(os.getpgid(int(name)))
+    return groups
 
 
 def head_and_tail(output: BinaryIO) -> str:
@@ -1810,7 +1832,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # the screen is gone: a closed pipe, a full disk
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if not isinstance(error, BrokenPipeError):
-            print(f"Cannot go on: {error.strerror}.", file=sys.stderr)
+            what = f" ({error.filename})" if error.filename else ""
+            print(f"Cannot go on: {error.strerror}{what}.", file=sys.stderr)
         return 1
 
 
