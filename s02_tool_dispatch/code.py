@@ -1798,7 +1798,7 @@ def parse_options(argv: Sequence[str] | None) -> Any:
     """Read the command line; a mistake in it ends the program with status 2."""
     import argparse
 
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument(
         "--demo", action="store_true", help="play a script: no key needed"
