@@ -341,7 +341,7 @@ class RemembersCalls(ToolRegistry):
         results = super().dispatch_many(list(once.values()))
         given = dict(zip(once, results, strict=True))
         pairs = zip(keys, calls, strict=True)
-        return [replace(given[key], call=call) for key, call in pairs]
+        return [given[key]._replace(call=call) for key, call in pairs]
 
 
 class BatchLosesSiblings(ToolRegistry):
@@ -374,7 +374,7 @@ class ErrorAsSuccess(ToolRegistry):
     """Returns the text of an error as a result like any other."""
 
     def dispatch(self, call):
-        return replace(super().dispatch(call), error_code=None)
+        return super().dispatch(call)._replace(error_code=None)
 
 
 class OneCodeForAll(ToolRegistry):
@@ -425,7 +425,7 @@ class NoBoundOnResults(ToolRegistry):
     def dispatch(self, call):
         result = super().dispatch(call)
         if result.ok and "left out" in result.content:
-            return replace(result, content="x" * 1_000_000)
+            return result._replace(content="x" * 1_000_000)
         return result
 
 

@@ -1,0 +1,342 @@
+"""What the two chapters promise about their own text, and about being imported."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import itertools
+import json
+import re
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from s01_agent_loop import code as s01
+from s02_tool_dispatch import code as s02
+from tests.chapters import ROOT, every_python, scrubbed_env
+from tests.tools import Probe, call, registry_of, spec
+from tests.turns import T, Talk, both_chapters, text, use
+
+# --- The loop of s02 is the loop of s01, but for two statements ---
+
+TOOLS = ("tools = [BASH_TOOL]", r"tools = registry\.model_schemas\(\)")
+DISPATCH = r"registry\.dispatch_many\(list\(turn\.tool_calls\)\)"
+RUN = (
+    "results = run_tools(turn.tool_calls, workdir)",
+    rf"(\w+) = {DISPATCH}; results = \[(\w+)\.to_protocol_block\(\) for \2 in \1\]"
+    rf"|results = \[(\w+)\.to_protocol_block\(\) for \3 in {DISPATCH}\]",
+)
+
+
+def loop_of(chapter):
+    return inspect.getsource(chapter.agent_loop)
+
+
+def statements(source):
+    """The lines of a function as Python itself would write its syntax tree."""
+    return ast.unparse(ast.parse(textwrap.dedent(source))).splitlines()
+
+
+def differences(old, new):
+    """Pairs of what stands in the one and in the other; `registry` for `workdir`."""
+    ours, theirs = statements(old), statements(new)
+    theirs[0] = theirs[0].replace("registry: ToolRegistry", "workdir: Path")
+    matcher = difflib.SequenceMatcher(None, ours, theirs, autojunk=False)
+    return [
+        ("; ".join(map(str.strip, ours[a:b])), "; ".join(map(str.strip, theirs[c:d])))
+        for kind, a, b, c, d in matcher.get_opcodes()
+        if kind != "equal"
+    ]
+
+
+def only_the_two_named(found):
+    return len(found) == 2 and all(
+        was == old and re.fullmatch(new, now)
+        for (was, now), (old, new) in zip(found, (TOOLS, RUN), strict=True)
+    )
+
+
+def test_the_loop_of_s02_differs_from_that_of_s01_in_two_statements_only():
+    found = differences(loop_of(s01), loop_of(s02))
+
+    assert only_the_two_named(found), found
+
+
+def bodies(tree):
+    """Every list of statements in a function, from the outside in."""
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "handlers", "finalbody"):
+            if isinstance(getattr(node, name, None), list):
+                yield getattr(node, name)
+
+
+def mutants(source):
+    """The function with one statement taken away, or with one more beside it."""
+    count = sum(map(len, bodies(ast.parse(source).body[0])))
+    for number, added in itertools.product(range(count), (False, True)):
+        tree = ast.parse(source)
+        for body in bodies(tree.body[0]):
+            if 0 <= number < len(body):
+                handler = isinstance(body[number], ast.ExceptHandler)
+                put = [ast.ExceptHandler(None, None, [ast.Pass()])] * handler
+                body[number : number + (not added)] = put or [ast.Pass()]
+            number -= len(body)
+        yield ast.unparse(tree)
+
+
+def test_one_statement_more_or_less_in_the_loop_is_caught():
+    wrongs = list(mutants(loop_of(s02)))
+    missed = [w for w in wrongs if only_the_two_named(differences(loop_of(s01), w))]
+
+    assert len(wrongs) > 40 and missed == []
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        pytest.param("max_turns < 1", "max_turns <= 1", id="a comparison"),
+        pytest.param("= MAX_TURNS", "= 5", id="a default"),
+        pytest.param("tools = registry", "tools = x = registry", id="in the first"),
+        pytest.param(
+            "list(turn.tool_calls)", "turn.tool_calls[:1]", id="in the second"
+        ),
+    ],
+)
+def test_a_difference_inside_a_statement_of_the_loop_is_caught(old, new):
+    assert old in loop_of(s02)
+    wrong = loop_of(s02).replace(old, new)
+
+    assert not only_the_two_named(differences(loop_of(s01), wrong))
+
+
+def test_comments_and_layout_are_no_difference():
+    plain = ast.unparse(ast.parse(loop_of(s02)))
+
+    assert plain != loop_of(s02)
+    assert only_the_two_named(differences(loop_of(s01), plain))
+
+
+# --- The banners of s02 are true ---
+
+BANNER = re.compile(
+    r"^# --- (\d+)\. (.+) \((new|carried from s01|changed from s01)\) ---$"
+)
+
+
+def sections(source):
+    """(number, title, mark, text) of each section, in the order of the file."""
+    found, lines = [], source.splitlines()
+    starts = [i for i, line in enumerate(lines) if line.startswith("# --- ")]
+    for start, end in itertools.pairwise([*starts, len(lines)]):
+        banner = BANNER.match(lines[start])
+        assert banner, f"no banner of the house: {lines[start]}"
+        body = "\n".join(lines[start + 1 : end]).strip()
+        found.append((int(banner[1]), banner[2], banner[3], body))
+    return found
+
+
+def untruths(old, new):
+    """What the banners of the new source say wrongly about the old one."""
+    before = {title: body for _, title, _, body in sections(old)}
+    wrong = []
+    for _, title, mark, body in sections(new):
+        truth = "new"
+        if title in before:
+            same = before[title] == body
+            truth = "carried from s01" if same else "changed from s01"
+        if mark != truth:
+            wrong.append(f"{title} is {truth}, not {mark}")
+    return wrong
+
+
+def source_of(chapter):
+    return inspect.getsource(chapter)
+
+
+def test_every_banner_of_s02_is_true():
+    assert untruths(source_of(s01), source_of(s02)) == []
+
+
+def test_every_section_of_s01_is_new_and_comes_again_in_s02():
+    assert {mark for _, _, mark, _ in sections(source_of(s01))} == {"new"}
+
+
+@both_chapters
+def test_sections_are_numbered_in_order_and_have_titles_of_their_own(chapter):
+    found = sections(source_of(chapter))
+    titles = [title for _, title, _, _ in found]
+
+    assert [number for number, *_ in found] == list(range(1, len(found) + 1))
+    assert len(set(titles)) == len(titles) > 5
+
+
+def one_section(title, mark, body):
+    return f"# --- 1. {title} ({mark}) ---\n\n{body}\n"
+
+
+@pytest.mark.parametrize(
+    "title, mark, body, is_true",
+    [
+        ("Words", "carried from s01", "x = 1", True),
+        ("Words", "carried from s01", "x = 1  # one", False),
+        ("Words", "carried from s01", "x = 2", False),
+        ("Words", "changed from s01", "x = 2", True),
+        ("Words", "changed from s01", "x = 1", False),
+        ("Words", "new", "x = 1", False),
+        ("Other", "new", "x = 1", True),
+        ("Other", "carried from s01", "x = 1", False),
+        ("Other", "changed from s01", "x = 2", False),
+    ],
+)
+def test_an_untrue_banner_is_caught(title, mark, body, is_true):
+    old = one_section("Words", "new", "x = 1")
+
+    assert (untruths(old, one_section(title, mark, body)) == []) == is_true
+
+
+# --- A mature validator fits into the same place ---
+
+
+def compile_with_jsonschema(schema):
+    import jsonschema
+
+    validator = jsonschema.Draft202012Validator(schema)
+    try:
+        validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        raise ValueError(f"{error.json_path}: {error.message}") from error
+    return lambda value: [e.json_path + e.message for e in validator.iter_errors(value)]
+
+
+def with_jsonschema(day):
+    """A tool that takes a day, checked by jsonschema, and its probe."""
+    pytest.importorskip("jsonschema", reason="needs jsonschema")
+    probe = Probe()
+    tool = probe.spec("a", {"day": day}, ["day"])
+    return registry_of(tool, compile_schema=compile_with_jsonschema), probe
+
+
+def test_jsonschema_takes_the_place_of_the_validator():
+    registry, probe = with_jsonschema({"type": "string", "pattern": "^[A-Z]"})
+    days = [{"day": "Monday"}, {"day": "monday"}, {"day": 1}, {}, {"day": "M", "x": 1}]
+    results = [call(registry, "a", arguments) for arguments in days]
+
+    codes = [result.error_code for result in results]
+    assert codes == [None, *["invalid_arguments"] * 4]
+    assert "$.day" in results[1].content and probe.got == days[:1]
+
+
+@pytest.mark.parametrize("wrong", [{"type": "text"}, {"pattern": 5}, {"minimum": "3"}])
+def test_jsonschema_refuses_a_wrong_schema_at_registration(wrong):
+    with pytest.raises(ValueError, match=r"'a'.*builtin.*\$\.properties\.day"):
+        with_jsonschema(wrong)
+
+
+def test_the_other_validator_is_put_in_with_less_than_ten_lines():
+    assert len(inspect.getsource(compile_with_jsonschema).splitlines()) < 10
+
+
+# --- Importing a chapter has no effect ---
+
+IMPORTER = """
+import json, os, sys, threading, importlib
+root, chapter = sys.argv[1:]
+sys.path.insert(0, root)
+os.mkdir("gone"), os.chdir("gone"), os.rmdir("../gone")  # no folder to be taken
+state = lambda: [dict(os.environ), list(sys.path), threading.active_count()]
+events = []
+def hook(event, arguments):
+    writes = event == "open" and set(str(arguments[1])) & set("wax+")
+    if writes or event.split(".")[0] in ("socket", "subprocess", "urllib", "shutil"):
+        events.append(event)
+    if event in ("os.putenv", "os.unsetenv", "os.mkdir", "os.chdir", "os.system"):
+        events.append(event)
+before, known = state(), set(sys.modules)
+sys.addaudithook(hook)
+importlib.import_module(chapter + ".code")
+unchanged = state() == before
+loaded = {name: sys.modules[name] for name in set(sys.modules) - known}
+files = {name: getattr(module, "__file__", None) for name, module in loaded.items()}
+print(json.dumps({"unchanged": unchanged, "events": events, "files": files}))
+"""
+LATE = {
+    *["asyncio", "concurrent", "traceback", "tempfile", "hashlib", "subprocess"],
+    *["argparse", "readline", "anthropic", "dotenv", "logging", "ssl", "pdb"],
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use stays there")
+@pytest.mark.parametrize("python", every_python(), ids=range(len(every_python())))
+@pytest.mark.parametrize("chapter", ["s01_agent_loop", "s02_tool_dispatch"])
+def test_importing_a_chapter_has_no_effect(chapter, python, tmp_path):
+    child = subprocess.run(
+        [python, "-B", "-c", IMPORTER, str(ROOT), chapter],
+        cwd=tmp_path,
+        env=scrubbed_env(tmp_path / "home"),
+        capture_output=True,
+        text=True,
+    )
+    assert (child.returncode, child.stderr) == (0, "")
+    assert child.stdout.count("\n") == 1
+    seen = json.loads(child.stdout)
+    assert not {name.partition(".")[0] for name in seen["files"]} & LATE
+    assert "site-packages" not in str(seen["files"])
+    assert (seen["unchanged"], seen["events"]) == (True, [])
+    assert [path.name for path in tmp_path.rglob("*")] == ["home"]
+
+
+# --- The cost of a turn does not grow with the conversation ---
+
+
+def long_talk(chapter, tmp_path, turns, at_turn):
+    """A conversation of so many turns; `at_turn` is called before each of them."""
+    tools = tmp_path if chapter is s01 else registry_of(spec("a", lambda: "fine"))
+
+    def script():
+        for number in range(turns - 1):
+            at_turn(number)
+            yield T("tool_use", text("next"), use(f"t{number}", "a", {}))
+        at_turn(turns - 1)
+        yield T("end_turn", text("done"))
+
+    talk = Talk(chapter, tools)
+    return talk.play(script(), max_turns=turns)
+
+
+@both_chapters
+def test_a_turn_late_in_a_conversation_costs_no_more_lines_than_an_early_one(
+    chapter, tmp_path
+):
+    lines, at = [0], {}
+
+    def count(frame, event, argument):
+        if frame.f_code.co_filename != chapter.__file__:
+            return None
+        lines[0] += event == "line"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        long_talk(chapter, tmp_path, 250, lambda n: at.update({n: lines[0]}))
+    finally:
+        sys.settrace(before)
+    early, late = at[70] - at[50], at[240] - at[220]
+    assert 0 < late <= 1.1 * early
+
+
+@both_chapters
+def test_a_turn_late_in_a_conversation_takes_no_longer_than_an_early_one(
+    chapter, tmp_path
+):
+    at = {}
+    clock = time.process_time
+    result = long_talk(chapter, tmp_path, 1_000, lambda n: at.update({n: clock()}))
+    early, late = at[120] - at[20], at[980] - at[880]
+
+    assert (result.turns, result.stop_reason) == (1_000, "final_answer")
+    assert late <= 5 * early + 0.02

@@ -1,0 +1,373 @@
+"""write_file stores exactly its content, and never over what was not seen."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from s02_tool_dispatch import code as s02
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return s02.Workspace(tmp_path)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A file that somebody made before the session."""
+    (tmp_path / "f").write_bytes(b"old content\n")
+    os.utime(tmp_path / "f", (1, 1))  # a read of a fresh file waits a moment
+    return tmp_path / "f"
+
+
+def refusal(tool, *arguments) -> s02.ToolFailure:
+    """The failure of a call that must fail."""
+    with pytest.raises(s02.ToolFailure) as caught:
+        tool(*arguments)
+    return caught.value
+
+
+# --- Exactly the content ---
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("a\nb\r\nc\n", id="mixed line ends"),
+        pytest.param("a\rb", id="lone CR, no final newline"),
+        pytest.param("&lt;a&gt; &amp; \\u2019 \\n %s {x} $HOME `ls`", id="escapes"),
+        pytest.param("\ufeffBOM", id="BOM"),
+        pytest.param("\u2019 \u65e5\u672c \U0001f600\n", id="wide"),
+        pytest.param("a\0b\x1b[31m\x0c\u2028", id="controls"),
+        pytest.param("\t x \n\n", id="white space"),
+        pytest.param("x" * 3_000_000, id="3 MB"),
+    ],
+)
+def test_the_file_holds_the_content_as_utf8_and_nothing_else(
+    content, workspace, tmp_path
+):
+    said = workspace.write_file("new", content)
+    assert (tmp_path / "new").read_bytes() == content.encode()
+    assert str(len(content.encode())) in said
+    assert os.listdir(tmp_path) == ["new"]
+
+
+def test_parents_are_made(workspace, tmp_path):
+    workspace.write_file("a/b/c/d.txt", "deep\n")
+    assert (tmp_path / "a/b/c/d.txt").read_bytes() == b"deep\n"
+
+
+def test_a_new_file_gets_the_mode_that_any_program_gives_it(workspace, tmp_path):
+    workspace.write_file("new", "x")
+    subprocess.run(["touch", tmp_path / "usual"], check=True)
+    modes = {(tmp_path / name).stat().st_mode for name in ("new", "usual")}
+    assert len(modes) == 1
+
+
+# --- What is kept ---
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o640, 0o600, 0o666, 0o4755])
+@pytest.mark.parametrize("tool", ["write_file", "edit_file"])
+def test_an_existing_file_keeps_its_mode(tool, mode, workspace, file):
+    file.chmod(mode)
+    workspace.read_file("f")
+    change(workspace, tool)
+    assert file.read_bytes() == b"new content\n"
+    assert stat.S_IMODE(file.stat().st_mode) == mode
+
+
+def change(workspace, tool) -> None:
+    """Change `f` with either tool."""
+    if tool == "write_file":
+        workspace.write_file("f", "new content\n")
+    else:
+        workspace.edit_file("f", "old", "new")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("tool", ["write_file", "edit_file"])
+def test_an_existing_file_keeps_its_owner_and_mode(tool, workspace, file):
+    os.chown(file, 12_345, 23_456)
+    file.chmod(0o4750)
+    workspace.read_file("f")
+    change(workspace, tool)
+    status = file.stat()
+    assert (status.st_uid, status.st_gid) == (12_345, 23_456)
+    assert stat.S_IMODE(status.st_mode) == 0o4750
+
+
+@pytest.mark.parametrize("tool", ["write_file", "edit_file"])
+def test_a_link_inside_stays_a_link_and_a_hard_link_is_broken(tool, tmp_path, file):
+    workspace = s02.Workspace(tmp_path)
+    file.rename(tmp_path / "real")
+    os.link(tmp_path / "real", tmp_path / "twin")
+    file.symlink_to("real")
+    workspace.read_file("f")
+    change(workspace, tool)
+    assert os.readlink(file) == "real"
+    assert (tmp_path / "real").read_bytes() == b"new content\n"
+    assert (tmp_path / "twin").read_bytes() == b"old content\n"
+
+
+# --- Never over what the session has not seen ---
+
+
+def test_a_file_that_was_not_read_is_refused(workspace, file):
+    failure = refusal(workspace.write_file, "f", "new")
+    assert failure.code == "stale_file"
+    assert "read" in failure.message
+    assert file.read_bytes() == b"old content\n"
+
+
+def test_what_another_session_read_does_not_count(workspace, file):
+    s02.Workspace(file.parent).read_file("f")
+    assert refusal(workspace.write_file, "f", "new").code == "stale_file"
+
+
+def longer(file):
+    file.write_bytes(b"changed by somebody\n")
+
+
+def same_size(file):
+    file.write_bytes(b"new content\n")
+
+
+def same_size_and_mtime(file):
+    before = file.stat()
+    file.write_bytes(b"new content\n")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def appended(file):
+    with file.open("ab") as end:
+        end.write(b"more\n")
+
+
+def replaced(file):
+    file.with_name("other").write_bytes(b"new content\n")
+    os.replace(file.with_name("other"), file)
+
+
+def replaced_with_the_old_time(file):
+    before = file.stat()
+    replaced(file)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def removed_and_made_again(file):
+    file.unlink()
+    file.write_bytes(b"old content\n")
+
+
+def changed_and_locked(file):
+    same_size(file)
+    file.chmod(0o600)
+
+
+CHANGES = [
+    longer,
+    same_size,
+    same_size_and_mtime,
+    appended,
+    replaced,
+    replaced_with_the_old_time,
+    removed_and_made_again,
+    changed_and_locked,
+]
+
+
+@pytest.mark.parametrize("somebody", CHANGES, ids=lambda change: change.__name__)
+@pytest.mark.parametrize("seen_by", ["read", "write", "edit"])
+def test_a_change_by_somebody_else_is_noticed(seen_by, somebody, workspace, file):
+    seen(workspace, seen_by)
+    somebody(file)
+    theirs = file.read_bytes()
+    failure = refusal(workspace.write_file, "f", "mine")
+    assert failure.code == "stale_file"
+    assert file.read_bytes() == theirs
+    workspace.read_file("f")
+    assert workspace.write_file("f", "mine")
+
+
+def seen(workspace, how) -> None:
+    """The ways in which a session comes to know what is in `f`."""
+    workspace.read_file("f")
+    if how == "write":
+        workspace.write_file("f", "old content\n")
+    elif how == "edit":
+        workspace.edit_file("f", "old content", "old CONTENT")
+
+
+def test_a_change_of_the_same_size_right_after_a_read_is_noticed(tmp_path):
+    workspace = s02.Workspace(tmp_path)
+    for number in range(20):
+        (tmp_path / "f").write_bytes(b"%04d" % number)
+        workspace.read_file("f")  # of a file that is as fresh as can be
+        (tmp_path / "f").write_bytes(b"%04d" % (number + 1))
+        assert refusal(workspace.write_file, "f", "mine").code == "stale_file"
+
+
+def test_a_change_of_the_same_size_right_after_an_own_write_is_noticed(tmp_path):
+    workspace = s02.Workspace(tmp_path)
+    for number in range(20):
+        workspace.write_file(f"f{number}", "0000")
+        (tmp_path / f"f{number}").write_bytes(b"1111")
+        assert refusal(workspace.write_file, f"f{number}", "mine").code == "stale_file"
+
+
+def read_twice(workspace):
+    workspace.read_file("f")
+    workspace.read_file("f")
+
+
+def read_one_page(workspace):
+    workspace.read_file("f", 1, 1)
+
+
+def read_by_another_name(workspace):
+    (workspace.root / "d").mkdir()
+    workspace.read_file("d/../f")
+
+
+def read_and_chmod(workspace):
+    workspace.read_file("f")
+    (workspace.root / "f").chmod(0o600)
+
+
+def write_and_chmod(workspace):
+    workspace.read_file("f")
+    workspace.write_file("f", "first")
+    (workspace.root / "f").chmod(0o755)
+
+
+def write_twice(workspace):
+    workspace.read_file("f")
+    workspace.write_file("f", "first")
+    workspace.write_file("f", "second")
+
+
+def edit_twice(workspace):
+    workspace.edit_file("f", "old", "new")
+    workspace.edit_file("f", "new", "newer")
+
+
+def write_then_edit(workspace):
+    workspace.read_file("f")
+    workspace.write_file("f", "first")
+    workspace.edit_file("f", "first", "second")
+
+
+def removed(workspace):
+    (workspace.root / "f").unlink()
+
+
+def binary(workspace):
+    (workspace.root / "f").write_bytes(b"PK\x03\x04\0")
+    refusal(workspace.read_file, "f")
+
+
+SEEN = [
+    read_twice,
+    read_one_page,
+    read_by_another_name,
+    read_and_chmod,
+    write_and_chmod,
+    write_twice,
+    edit_twice,
+    write_then_edit,
+    removed,
+    binary,
+]
+
+
+@pytest.mark.parametrize("before", SEEN, ids=lambda change: change.__name__)
+def test_what_the_session_knows_may_be_overwritten(before, workspace, file):
+    before(workspace)
+    workspace.write_file("f", "new")
+    assert file.read_bytes() == b"new"
+
+
+def test_a_file_that_the_session_made_is_its_own(workspace, tmp_path):
+    for content in ("one", "two", "three"):
+        workspace.write_file("f", content)
+    assert (tmp_path / "f").read_bytes() == b"three"
+
+
+def test_an_edit_needs_no_earlier_read(workspace, file):
+    workspace.edit_file("f", "old", "new")
+    assert file.read_bytes() == b"new content\n"
+
+
+# --- What cannot be written ---
+
+
+def listing(folder) -> list[str]:
+    """Every name below a folder."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "code"),
+    [
+        pytest.param("f", "half \ud800", "not_text", id="surrogate, old file"),
+        pytest.param("a/b/new", "half \udfff", "not_text", id="surrogate, new folders"),
+        pytest.param("d", "x", "is_a_directory", id="a folder"),
+        pytest.param("d/", "x", "is_a_directory", id="a folder with a slash"),
+        pytest.param("f/x", "x", "not_a_directory", id="a parent is a file"),
+        pytest.param("f/x/y", "x", "not_a_directory", id="far above is a file"),
+        pytest.param("a/" + "n" * 300, "x", "name_too_long", id="long name"),
+        pytest.param("n" * 300 + "/a", "x", "name_too_long", id="long folder"),
+        pytest.param("p", "x", "not_a_file", id="a FIFO"),
+    ],
+)
+def test_what_cannot_be_written_leaves_everything_as_it_was(
+    path, content, code, workspace, file
+):
+    os.mkfifo(file.with_name("p"))
+    file.with_name("d").mkdir()
+    before = listing(file.parent)
+    workspace.read_file("f")
+    assert refusal(workspace.write_file, path, content).code == code
+    assert listing(file.parent) == before
+    assert file.read_bytes() == b"old content\n"
+
+
+@pytest.mark.parametrize("tool", ["write_file", "edit_file"])
+@pytest.mark.parametrize("locked", ["f", "."])
+@pytest.mark.not_root
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_file_or_folder_is_left_alone(locked, tool, workspace, file):
+    workspace.read_file("f")
+    mode = (file.parent / locked).stat().st_mode
+    (file.parent / locked).chmod(0o555)
+    with pytest.raises(s02.ToolFailure) as caught:
+        change(workspace, tool)
+    (file.parent / locked).chmod(mode)
+    assert caught.value.code == "permission_denied"
+    assert file.read_bytes() == b"old content\n"
+    assert os.listdir(file.parent) == ["f"]
+
+
+@pytest.mark.not_root
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_no_folder_is_made_where_the_file_cannot_be(workspace, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o555)
+    failure = refusal(workspace.write_file, "locked/a/b", "x")
+    assert failure.code == "permission_denied"
+    assert listing(tmp_path) == ["locked"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems keep a used folder")
+def test_a_missing_workspace_is_not_brought_back(tmp_path):
+    (tmp_path / "ws").mkdir()
+    workspace = s02.Workspace(tmp_path / "ws")
+    (tmp_path / "ws").rmdir()
+    assert refusal(workspace.write_file, "a/b", "x").code == "workspace_missing"
+    assert listing(tmp_path) == []
