@@ -1,0 +1,270 @@
+"""Lab 6: what may overlap does, what may not waits. Events prove it, not clocks.
+
+What must happen is waited for, but not for ever: a wrong solution fails and does not
+hang. After one such failure, and for a file of another folder, the wait is shorter.
+"""
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from s02_tool_dispatch.code import (
+    MAX_WORKERS,
+    ToolCall,
+    ToolRegistry,
+    ToolSpec,
+    Workspace,
+    build_registry,
+    object_schema,
+)
+
+GRACE = 0.05  # seconds in which what must not happen would show
+ROOT = Path("/workspace")  # a name: no file is touched but in the last tests
+LATE = set()  # the files under test that have failed a wait
+
+
+def patience(lab):
+    """How many seconds to wait for what must happen."""
+    seconds = 1 if Path(lab.__file__).parent == Path(__file__).parent else 0.2
+    return seconds / 10 if lab.__file__ in LATE else seconds
+
+
+class Step:
+    """One call: its name, what it touches, what it does, and how far it is."""
+
+    def __init__(self, name, access, action):
+        self.name, self.access, self.action = name, access, action
+        self.begun, self.ended = threading.Event(), threading.Event()
+
+
+class Batch:
+    """Calls of one tool, `step`, and a log of their beginnings and ends."""
+
+    def __init__(self, lab, config):
+        self.lab, self.config = lab, config
+        self.steps, self.log = [], []
+        self.registry = ToolRegistry()
+        schema = object_schema({"number": {"type": "integer"}}, ["number"])
+        self.registry.register(ToolSpec("step", "One step.", schema, self.step))
+
+    def add(self, reads="", writes="", action=lambda: None):
+        """Add a call that touches these places, given as `a b`."""
+        name = f"{len(self.steps) + 1}: {'write' if writes else 'read'} "
+        places = [frozenset(map(ROOT.joinpath, x.split())) for x in (reads, writes)]
+        name += " ".join(filter(None, (reads, writes)))
+        self.steps.append(Step(name, self.lab.Access(*places), action))
+        return self.steps[-1]
+
+    def step(self, number):
+        """What the tool does."""
+        step = self.steps[number]
+        self.log.append(f"{step.name} begins")
+        step.begun.set()
+        try:
+            step.action()
+            return step.name
+        finally:
+            self.log.append(f"{step.name} ends")
+            step.ended.set()
+
+    def wait(self, event):
+        """Wait for what must happen; ValueError, in the tool, if it does not."""
+        if not event.wait(patience(self.lab)):
+            LATE.add(self.lab.__file__)
+            raise ValueError("it did not happen")
+
+    def run(self, more=()):
+        """The results of the batch, and of `more` calls after it that touch nothing."""
+        calls = [
+            ToolCall(f"id_{i}", "step", {"number": i}) for i in range(len(self.steps))
+        ]
+        accesses = [step.access for step in self.steps]
+        accesses += [self.lab.Access()] * len(more)
+        run = self.lab.dispatch_by_access
+        everything = self.registry, [*calls, *more], accesses
+        return in_time(self.config, self.lab, lambda: run(*everything))
+
+    def __str__(self):
+        names = ", ".join(step.name for step in self.steps[:6])
+        return f"dispatch_by_access with the calls {names}"
+
+
+def codes(results):
+    """What became of each call."""
+    return [result.error_code or "ok" for result in results]
+
+
+class LeaveAtOnce:
+    """A thread that waits for ever cannot be killed: do not wait for it at the end."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, exitstatus):
+        self.status = int(exitstatus)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self, config):
+        config.get_terminal_writer().flush()
+        sys.stdout.flush()
+        os._exit(self.status)
+
+
+def in_time(config, lab, function):
+    """What `function` returns or raises; a failure if it does not come back."""
+    came = {}
+
+    def target():
+        try:
+            came["back"] = function()
+        except BaseException as error:
+            came["error"] = error
+
+    thread = threading.Thread(target=target, daemon=True)
+    thread.start()
+    thread.join(3 * patience(lab) + 3 * GRACE)
+    if thread.is_alive():
+        LATE.add(lab.__file__)
+        if not config.pluginmanager.has_plugin("leave_at_once"):
+            config.pluginmanager.register(LeaveAtOnce(), "leave_at_once")
+        said = "dispatch_by_access does not come back: which call waits for which?"
+        pytest.fail(f"{said}\nnext: a call waits for earlier calls only", pytrace=False)
+    if "error" in came:
+        raise came["error"]
+    return came["back"]
+
+
+@pytest.fixture
+def batch(lab, request):
+    """An empty batch for the module under test."""
+    return Batch(lab, request.config)
+
+
+def test_two_writes_to_different_files_overlap(batch, expect):
+    one = batch.add(writes="a", action=lambda: batch.wait(other.begun))
+    other = batch.add(writes="b", action=lambda: batch.wait(one.begun))
+
+    next_step = "each waits until the other has begun: start both"
+    expect(batch, codes(batch.run()), ["ok", "ok"], next_step)
+
+
+def test_two_reads_of_one_file_overlap(batch, expect):
+    one = batch.add(reads="a", action=lambda: batch.wait(other.begun))
+    other = batch.add(reads="a", action=lambda: batch.wait(one.begun))
+
+    next_step = "two reads never conflict: start both"
+    expect(batch, codes(batch.run()), ["ok", "ok"], next_step)
+
+
+def test_a_read_waits_for_the_write_of_its_file(batch, expect):
+    batch.add(writes="a", action=lambda: read.begun.wait(GRACE))
+    read = batch.add(reads="a")
+    batch.run()
+
+    in_order = ["1: write a begins", "1: write a ends"]
+    in_order += ["2: read a begins", "2: read a ends"]
+    expect(batch, batch.log, in_order, "start the read when the write has ended")
+
+
+def test_a_write_waits_for_every_earlier_read_of_its_file(batch, expect):
+    batch.add(reads="a", action=lambda: write.begun.wait(GRACE))
+    batch.add(reads="a")
+    write = batch.add(writes="a")
+    batch.run()
+
+    next_step = "the reads want the old content: a write waits for all of them"
+    last = ["3: write a begins", "3: write a ends"]
+    expect(batch, batch.log[-2:], last, next_step)
+
+
+def test_a_call_that_conflicts_with_nothing_waits_for_nothing(batch, expect):
+    batch.add(writes="a", action=lambda: batch.wait(free.ended))
+    batch.add(reads="a")
+    free = batch.add(writes="b")
+
+    next_step = "call 1 goes on when call 3 has ended: no call waits for a whole group"
+    expect(batch, codes(batch.run()), ["ok", "ok", "ok"], next_step)
+
+
+def test_a_call_does_not_overtake_an_earlier_one_that_waits(batch, expect):
+    last = {}
+    for first, second in ("ab", "dc"):
+        batch.add(writes=first, action=lambda x=first: last[x].begun.wait(GRACE))
+        batch.add(writes=f"{first} {second}")
+        last[first] = batch.add(writes=second)
+    batch.run()
+
+    next_step = "call 3 waits for call 2 even while call 2 itself waits for call 1"
+    for three in (batch.steps[:3], batch.steps[3:]):
+        in_order = [f"{step.name} begins" for step in three]
+        got = [line for line in batch.log if line in in_order]
+        expect(batch, got, in_order, next_step)
+
+
+def test_many_writes_of_one_file_run_in_call_order(batch, expect):
+    steps = [batch.add(writes="a") for _ in range(3 * MAX_WORKERS)]
+    batch.run()
+
+    in_order = [f"{step.name} {what}" for step in steps for what in ("begins", "ends")]
+    expect(batch, batch.log, in_order, "one after the other, and no thread too few")
+
+
+def test_results_are_in_call_order_whatever_ends_first(batch, expect):
+    batch.add(writes="a", action=lambda: batch.wait(third.begun))
+    batch.add(writes="b")
+    third = batch.add(writes="b")
+    results = batch.run([ToolCall("id_x", "no_such_tool", {})])
+
+    got = [result.call.tool_use_id for result in results]
+    wanted = ["id_0", "id_1", "id_2", "id_x"]
+    expect(batch, got, wanted, "call 2 ends before call 1, and comes after it")
+    expect(batch, codes(results)[3], "unknown_tool", "dispatch answers every call")
+
+
+def test_a_write_that_fails_frees_its_file(batch, expect):
+    batch.add(writes="a", action=lambda: 1 / 0)
+    batch.add(reads="a")
+
+    next_step = "a failure is a result: who waits for the call goes on, and runs"
+    expect(batch, codes(batch.run()), ["execution_error", "ok"], next_step)
+
+
+def test_a_folder_conflicts_with_what_is_in_it(batch, expect):
+    batch.add(writes="src/a", action=lambda: folder.begun.wait(GRACE))
+    folder = batch.add(reads="src", action=lambda: inside.begun.wait(GRACE))
+    inside = batch.add(writes="src/b")
+    batch.run()
+
+    in_order = ["1: write src/a ends", "2: read src begins"]
+    in_order += ["2: read src ends", "3: write src/b begins"]
+    expect(
+        batch, batch.log[1:5], in_order, "compare places with overlap(), not with =="
+    )
+
+
+def test_a_batch_of_nothing_has_no_results(batch, expect):
+    expect("dispatch_by_access(registry, [], [])", batch.run(), [], "return a list")
+
+
+def test_the_five_tools_keep_their_order_where_it_matters(
+    lab, request, tmp_path, expect
+):
+    workspace = Workspace(tmp_path)
+    asked = [
+        ("write_file", {"path": "a.txt", "content": "old"}),
+        ("write_file", {"path": "b.txt", "content": "side by side"}),
+        ("edit_file", {"path": "./a.txt", "old_text": "old", "new_text": "new"}),
+        ("bash", {"command": "cat a.txt b.txt"}),
+        ("read_file", {"path": "../secret"}),
+        ("glob", {"pattern": "*.txt"}),
+    ]
+    calls = [ToolCall(f"id_{i}", *call) for i, call in enumerate(asked)]
+    whole = build_registry(workspace), workspace, calls
+    results = in_time(request.config, lab, lambda: lab.dispatch_files(*whole))
+
+    got = [results[3].content, results[4].error_code, results[5].content]
+    wanted = ["newside by side", "execution_error", "a.txt\nb.txt"]
+    expect(
+        f"dispatch_files with {asked}", got, wanted, "see access_of: bash runs alone"
+    )

@@ -1,0 +1,150 @@
+"""Wrong solutions of lab 7, streaming."""
+
+STARTER_FAILS = {
+    "test_a_call_that_comes_whole_runs",
+    "test_the_input_may_be_split_anywhere_also_inside_an_escape",
+    "test_the_input_may_come_one_character_at_a_time",
+    "test_a_call_without_pieces_keeps_the_input_it_started_with",
+    "test_pieces_of_two_calls_may_alternate",
+    "test_texts_and_thinking_are_kept_in_their_places",
+    "test_a_stream_that_is_cut_anywhere_runs_nothing",
+    "test_an_error_event_runs_nothing",
+    "test_a_connection_that_is_lost_runs_nothing",
+    "test_pieces_that_belong_nowhere_break_the_stream",
+    "test_input_that_is_no_json_reaches_dispatch_and_is_refused_there",
+    "test_a_call_that_max_tokens_cut_is_answered_and_not_run",
+    "test_unknown_events_and_deltas_are_skipped",
+}
+RIGHT = """
+blocks, pieces, stop_reason = {}, {}, None
+for event in events:
+    kind, index = str(event.get("type")), event.get("index", -1)
+    if kind == "message_stop" and not pieces:
+        content = [blocks[index] for index in sorted(blocks)]
+        return {"content": content, "stop_reason": stop_reason}
+    if kind == "message_delta":
+        stop_reason = event["delta"].get("stop_reason", stop_reason)
+    elif kind == "content_block_start" and index not in blocks:
+        blocks[index], pieces[index] = dict(event["content_block"]), []
+    elif kind == "content_block_delta" and index in pieces:
+        delta, block = event["delta"], blocks[index]
+        name = GROWING.get(delta["type"])
+        if name:
+            block[name] = block.get(name, "") + delta[name]
+        elif delta["type"] == "input_json_delta":
+            pieces[index].append(delta["partial_json"])
+    elif kind == "content_block_stop" and index in pieces:
+        text = "".join(pieces.pop(index))
+        if text:
+            blocks[index]["input"] = arguments_of(text)
+    elif kind == "error" or kind.startswith(("content_block_", "message_stop")):
+        raise ProviderError("broken")
+raise ProviderError("cut")
+"""
+
+
+def but(right: str, wrong: str) -> str:
+    """The solution with one thing changed."""
+    assert right in RIGHT
+    return RIGHT.replace(right, wrong)
+
+
+JOINED = 'text = "".join(pieces.pop(index))'
+PARSED = 'blocks[index]["input"] = arguments_of(text)'
+BROKEN = 'kind == "error" or kind.startswith(("content_block_", "message_stop"))'
+WRONGS = {
+    "each-piece-is-parsed": (
+        "test_the_input_may_be_split_anywhere_also_inside_an_escape",
+        but(
+            'pieces[index].append(delta["partial_json"])',
+            'found = arguments_of(delta["partial_json"])\n'
+            "            block['input'] = found",
+        ),
+    ),
+    "escapes-are-read-piece-by-piece": (
+        "test_the_input_may_be_split_anywhere_also_inside_an_escape",
+        but(
+            'pieces[index].append(delta["partial_json"])',
+            'part = delta["partial_json"].encode("ascii", "replace")\n'
+            "            part = part.decode('unicode_escape', 'replace')\n"
+            "            pieces[index].append(part)",
+        ),
+    ),
+    "one-buffer-for-all-blocks": (
+        "test_pieces_of_two_calls_may_alternate",
+        but('dict(event["content_block"]), []', "dict(event['content_block']), buffer")
+        .replace(
+            "stop_reason = {}, {}, None", "stop_reason = {}, {}, None\nbuffer = []"
+        )
+        .replace(JOINED, "text = ''.join(pieces.pop(index))\n        buffer.clear()"),
+    ),
+    "no-pieces-are-parsed-too": (
+        "test_a_call_without_pieces_keeps_the_input_it_started_with",
+        but("if text:", "if blocks[index]['type'] == 'tool_use':"),
+    ),
+    "the-end-of-the-stream-is-enough": (
+        "test_a_stream_that_is_cut_anywhere_runs_nothing",
+        but(
+            'raise ProviderError("cut")',
+            "content = [blocks[i] for i in sorted(blocks) if i not in pieces]\n"
+            'return {"content": content, "stop_reason": stop_reason}',
+        ),
+    ),
+    "an-error-event-is-skipped": (
+        "test_an_error_event_runs_nothing",
+        but('kind == "error" or kind', "kind"),
+    ),
+    "a-lost-connection-is-an-end": (
+        "test_a_connection_that_is_lost_runs_nothing",
+        "def inside():\n    "
+        + RIGHT.strip().replace("\n", "\n    ")
+        + """
+kept = []
+try:
+    for event in events:
+        kept.append(event)
+except OSError:
+    kept.append({"type": "message_stop"})
+events = kept
+return inside()
+""",
+    ),
+    "pieces-of-nothing-are-skipped": (
+        "test_pieces_that_belong_nowhere_break_the_stream",
+        but(
+            BROKEN,
+            'kind == "error"',
+        ),
+    ),
+    "cut-json-is-completed": (
+        "test_input_that_is_no_json_reaches_dispatch_and_is_refused_there",
+        but(
+            PARSED,
+            "for end in ('', '}', '\"}', ':null}'):\n"
+            "                if isinstance(arguments_of(text + end), dict):\n"
+            "                    break\n"
+            '            blocks[index]["input"] = arguments_of(text + end)',
+        ),
+    ),
+    "bad-json-is-an-empty-input": (
+        "test_input_that_is_no_json_reaches_dispatch_and_is_refused_there",
+        but(
+            PARSED,
+            "found = arguments_of(text)\n"
+            "            found = found if isinstance(found, dict) else {}\n"
+            '            blocks[index]["input"] = found',
+        ),
+    ),
+    "stop-reason-is-always-tool-use": (
+        "test_a_call_that_max_tokens_cut_is_answered_and_not_run",
+        but('"stop_reason": stop_reason}', '"stop_reason": "tool_use"}'),
+    ),
+    "unknown-kinds-break-the-stream": (
+        "test_unknown_events_and_deltas_are_skipped",
+        but(BROKEN, 'kind != "message_start"'),
+    ),
+    "only-text-and-calls": (
+        "test_texts_and_thinking_are_kept_in_their_places",
+        but("if name:", "if name == 'text':"),
+    ),
+}
