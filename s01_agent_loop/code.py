@@ -182,6 +182,11 @@ def sendable(value: object) -> Any:
         return None
 
 
+def encodable(text: str) -> str:
+    """The text without lone surrogates, which UTF-8 cannot carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def nesting(value: object) -> int:
     """How many lists and objects are inside each other."""
     if isinstance(value, dict):
@@ -334,8 +339,9 @@ def run_bash(command: str, workdir: Path) -> tuple[str, bool]:
     import tempfile
 
     with tempfile.TemporaryFile() as output:  # no pipe that a child can keep open
-        try:
-            process = subprocess.Popen(
+        process: Any = subprocess.Popen.__new__(subprocess.Popen)
+        try:  # Ctrl-C inside __init__ must find the process too
+            process.__init__(
                 ["bash", "-c", command],
                 cwd=workdir,
                 stdin=subprocess.DEVNULL,
@@ -343,15 +349,15 @@ def run_bash(command: str, workdir: Path) -> tuple[str, bool]:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        except (OSError, ValueError) as error:  # no bash, a NUL, too long a command
-            return f"Error: bash did not start ({type(error).__name__}).", True
-        try:
             code = process.wait(TIMEOUT_SECONDS)
             status = f"Error: exit code {code if code >= 0 else 128 - code}."
         except subprocess.TimeoutExpired:
             code, status = -1, f"Error: stopped after {TIMEOUT_SECONDS} seconds."
+        except (OSError, ValueError) as error:  # no bash, a NUL, too long a command
+            code, status = -1, f"Error: bash did not start ({type(error).__name__})."
         finally:
-            kill_group(process)
+            if getattr(process, "pid", None):
+                kill_group(process)
         text = head_and_tail(output) or "(no output)"
     return (f"{text}\n{status}", True) if code else (text, False)
 
@@ -392,6 +398,7 @@ WHAT_TO_CHECK: dict[object, str] = {  # by HTTP status or kind of exception
     429: "a limit is reached: ask again later",
     529: "the provider is busy: ask again later",
     "TypeError": "set ANTHROPIC_API_KEY in .env",
+    "LocalProtocolError": "check the key or token: it cannot be sent",
     "ModuleNotFoundError": "pip install -r requirements.txt",
 }
 
@@ -414,9 +421,11 @@ class AnthropicProvider:
 
     def __init__(self, model: str, system: str, settings: Mapping[str, str]) -> None:
         """`settings` as `live_settings` gives them; the SDK looks for the rest."""
-        self.model, self.system = model, system
+        self.model, self.system = encodable(model), encodable(system)
         key, token, base_url = map(settings.get, CREDENTIALS)
         self.secrets = [secret for secret in (key, token) if secret]
+        if base_url and not base_url.startswith(("http://", "https://")):
+            raise ProviderError("ANTHROPIC_BASE_URL must begin with https://")
         try:
             from anthropic import Anthropic
 
@@ -449,8 +458,13 @@ class AnthropicProvider:
         said = " ".join(str(field(error, "api_message") or error).split())
         for secret in self.secrets:
             said = said.replace(secret, "***")
-        key = field(error, "status_code") or type(error).__name__
-        advice = WHAT_TO_CHECK.get(key, "check the network and ANTHROPIC_BASE_URL")
+        kinds = [type(e).__name__ for e in (error, error.__cause__)]
+        known = [k for k in (field(error, "status_code"), *kinds) if k in WHAT_TO_CHECK]
+        advice = (
+            WHAT_TO_CHECK[known[0]]
+            if known
+            else "check the network, the proxy and ANTHROPIC_BASE_URL"
+        )
         return ProviderError(f"{type(error).__name__}: {said[:400]}{cause}; {advice}.")
 
 
@@ -468,7 +482,8 @@ def live_settings(shell: Mapping[str, str], dotenv_file: Path) -> dict[str, str]
     except ImportError:
         pass  # then the shell is all there is
     except (OSError, ValueError) as error:
-        raise ProviderError(f"Cannot read .env: {type(error).__name__}.") from error
+        kind = type(error).__name__
+        raise ProviderError(f"Cannot read .env as UTF-8 text: {kind}.") from error
     hidden = any((shell.get(name) or "").strip() for name in CREDENTIALS[:2])
     both = {n: v for n, v in in_file.items() if not (hidden and n in CREDENTIALS)}
     both.update({n: shell[n] for n in SETTINGS if shell.get(n, "").strip()})
@@ -559,7 +574,7 @@ def ask_user() -> Iterator[str]:
         if question in ("q", "quit", "exit"):
             return
         if question:
-            yield question.encode("utf-8", "replace").decode("utf-8")
+            yield question
 
 
 # --- 7. Running it (new) ---
@@ -584,7 +599,7 @@ def converse(
     messages = [] if messages is None else messages
     answered = False
     for question in questions:
-        messages.append({"role": "user", "content": question})
+        messages.append({"role": "user", "content": encodable(question)})
         asked, answered = len(messages), False
         try:
             result = agent_loop(messages, provider, workdir, max_turns, show_message)
@@ -636,6 +651,7 @@ def run_demo() -> bool:
 def run_live(options: Any) -> bool:
     """One question (-p) or a conversation; True if there is nothing to complain of."""
     workdir = Path(options.workdir).resolve()
+    sys.unraisablehook = lambda _: None  # a half-built HTTP client complains at its end
     try:
         provider = live_provider(options.model, system_text(workdir))
     except ProviderError as error:
@@ -668,7 +684,7 @@ def parse_options(argv: Sequence[str] | None) -> Any:
         parser.error("--max-turns must be at least 1")
     if options.prompt is not None and not options.prompt.strip():
         parser.error("-p needs a question")
-    if not Path(options.workdir).is_dir():
+    if not options.workdir or not Path(options.workdir).is_dir():
         parser.error(f"--workdir: no such folder: {options.workdir}")
     return options
 

@@ -26,13 +26,12 @@ import re
 import stat
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 Block = dict[str, Any]  # one content block of the Messages API
 Message = dict[str, Any]  # {"role": ..., "content": ...}
@@ -196,6 +195,11 @@ def sendable(value: object) -> Any:
         return None
 
 
+def encodable(text: str) -> str:
+    """The text without lone surrogates, which UTF-8 cannot carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def nesting(value: object) -> int:
     """How many lists and objects are inside each other."""
     if isinstance(value, dict):
@@ -326,11 +330,10 @@ class ToolFailure(ValueError):
 
     def __init__(self, message: str, code: str = ToolErrorCode.EXECUTION_ERROR) -> None:
         super().__init__(message)
-        self.message, self.code = str(message), str(code)
+        self.message, self.code = str(message), str(code) or type(self).code
 
 
-@dataclass(frozen=True)
-class ToolDispatchResult:
+class ToolDispatchResult(NamedTuple):
     """What one call came to; `error_code` is None for success."""
 
     call: ToolCall
@@ -415,7 +418,7 @@ def awaited(awaitable: Any) -> object:
 def storable_text(text: str) -> str:
     """The one choke point of every content: it can be sent, and it is bounded."""
     if not text.isascii():
-        text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates
+        text = encodable(text)
     text = text.replace("\0", "\ufffd")
     if len(text) <= MAX_RESULT_CHARS:
         return text
@@ -524,8 +527,7 @@ class SchemaNode:
 
     def walk(self, value: Any, where: Where, depth: int, problems: list[str]) -> None:
         """Add what is wrong with `value` or anywhere inside it."""
-        before = len(problems)
-        if before > MAX_PROBLEMS:
+        if len(problems) > MAX_PROBLEMS:
             return
         problem = self.misfit(value, depth)
         if problem:
@@ -536,11 +538,6 @@ class SchemaNode:
             for index, item in enumerate(value):
                 if type(item) not in self.items.instant:
                     self.items.walk(item, (where, index), depth + 1, problems)
-        if self.enum is None or len(problems) > before:
-            return
-        if not any(same(value, allowed) for allowed in self.enum):
-            choices = json.dumps(self.enum, ensure_ascii=False)[1:-1]
-            problems.append(f"{spelled(where)} must be one of {choices[:500]}")
 
     def walk_object(
         self, value: Block, where: Where, depth: int, problems: list[str]
@@ -563,8 +560,9 @@ class SchemaNode:
                 node.walk(item, (where, name), depth + 1, problems)
                 if item is None and problems[before:] and name not in self.required:
                     problems[-1] += ": omit it"
-        missing = [name for name in self.required if name not in value]
-        problems += [f"{spelled((where, name))} is missing" for name in missing]
+        for name in self.required:
+            if name not in value:
+                problems.append(f"{spelled((where, name))} is missing")
 
     def misfit(self, value: Any, depth: int) -> str:
         """What is wrong with this value itself; empty if it fits."""
@@ -574,7 +572,7 @@ class SchemaNode:
         if depth >= MAX_DEPTH and kind in ("array", "object"):
             return f"is nested deeper than {MAX_DEPTH}"
         number = kind in ("integer", "number")
-        if number and not -TOO_BIG < value < TOO_BIG:  # nor NaN, nor infinite
+        if number and not abs(value) < TOO_BIG:  # nor NaN, nor infinite
             return "must be a finite number"
         if self.type not in (None, kind):
             whole = number and (kind == "integer" or value.is_integer())
@@ -585,7 +583,19 @@ class SchemaNode:
             return f"must be at least {self.minimum}"
         if number and value > self.maximum:
             return f"must be at most {self.maximum}"
+        if self.enum and not self.allows(value):
+            choices = json.dumps(self.enum, ensure_ascii=False)[1:-1]
+            return f"must be one of {choices[:500]}"
         return ""
+
+    def allows(self, value: Any) -> bool:
+        """Whether the value equals one of the enum."""
+        values = self.enum or []
+        return (
+            value in values
+            if type(value) is str
+            else any(same(value, v) for v in values)
+        )
 
 
 ANYTHING = SchemaNode.__new__(SchemaNode)  # the schema {}: its items are itself
@@ -609,7 +619,11 @@ def same(left: Any, right: Any) -> bool:
         return left.keys() == right.keys() and all(
             same(left[k], right[k]) for k in left
         )
-    return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
+    if type(left) not in JSON_TYPES or isinstance(left, bool) != isinstance(
+        right, bool
+    ):
+        return False
+    return bool(left == right)
 
 
 def object_schema(properties: Block, required: Sequence[str] = ()) -> Block:
@@ -736,7 +750,8 @@ class ToolRegistry:
             if isinstance(error, KeyboardInterrupt):
                 raise
             return result
-        self._record(result, started)
+        if self._trace:
+            self._record(result, started)
         return result
 
     def dispatch_many(self, calls: Sequence[ToolCall]) -> list[ToolDispatchResult]:
@@ -745,11 +760,10 @@ class ToolRegistry:
         Calls run side by side only if each of them names a concurrent_safe tool.
         """
         results: list[Any] = [None] * len(calls)
-        waiting = deque(range(len(calls)))
+        waiting = iter(range(len(calls)))  # shared by the threads: each takes the next
 
         def work() -> None:
-            while waiting:
-                index = waiting.popleft()
+            for index in waiting:
                 results[index] = self.dispatch(calls[index])
 
         try:
@@ -762,14 +776,12 @@ class ToolRegistry:
         return results
 
     def _interrupted(
-        self, calls: Sequence[ToolCall], results: list[Any], waiting: deque[int]
+        self, calls: Sequence[ToolCall], results: list[Any], waiting: Iterable[int]
     ) -> ToolsInterrupted:
         """Answer every call: done, not run, or begun (a thread may still end it)."""
-        with suppress(IndexError):  # a thread may take the last one
-            while waiting:
-                index = waiting.popleft()
-                results[index] = failed(calls[index], KeyboardInterrupt(), NOT_RUN)
-                self._record(results[index], time.monotonic())
+        for index in waiting:
+            results[index] = failed(calls[index], KeyboardInterrupt(), NOT_RUN)
+            self._record(results[index], time.monotonic())
         begun = [failed(call, KeyboardInterrupt()) for call in calls]
         answers = [result or begun[i] for i, result in enumerate(results)]
         return ToolsInterrupted([answer.to_protocol_block() for answer in answers])
@@ -857,8 +869,8 @@ def trace_record(
     seconds = time.monotonic() - started
     detail = "" if error is None else "".join(traceback.format_exception(error))
     name = result.call.name if isinstance(result.call.name, str) else ""
-    outcome, chars = result.error_code or "ok", len(result.content)
-    id_ = result.call.tool_use_id
+    outcome = "ok" if result.error_code is None else result.error_code
+    id_, chars = result.call.tool_use_id, len(result.content)
     return TraceRecord(id_, name, started, seconds, outcome, chars, detail)
 
 
@@ -875,8 +887,6 @@ def run_in_threads(work: Callable[[], None], count: int) -> None:
     def guarded() -> None:
         try:
             work()
-        except IndexError:
-            pass  # another thread took the last call
         except KeyboardInterrupt:
             interrupted.set()
 
@@ -1195,10 +1205,11 @@ def write_hidden(
             with suppress(PermissionError):
                 os.fchown(file.fileno(), old.st_uid, old.st_gid)
             os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
+        stamp = time.time_ns()  # finer than the kernel's own: tells the next change
+        by_number = os.utime in os.supports_fd
+        os.utime(file.fileno() if by_number else hidden, ns=(stamp, stamp))
         give_name(file, hidden)
-    stamp = time.time_ns()  # finer than the kernel's own: tells the next change
-    os.utime(hidden, ns=(stamp, stamp))
-    return os.stat(hidden)
+        return os.fstat(file.fileno())
 
 
 def unnamed_file(hidden: Path) -> BinaryIO:
@@ -1340,14 +1351,17 @@ def build_subprocess_env(workdir: Path) -> dict[str, str]:
 
 def run_bash(command: str, workdir: Path, timeout_seconds: float) -> str:
     """Run real bash without input; ToolFailure for every other end than success."""
+    import subprocess
     import tempfile
 
     with tempfile.TemporaryFile() as output:  # no pipe that a child can keep open
-        process = start_bash(command, workdir, output)
+        process = subprocess.Popen.__new__(subprocess.Popen)  # Ctrl-C may hit __init__
         try:
+            start_bash(process, command, workdir, output)
             stopped = watch(process, output, timeout_seconds)
         finally:
-            kill_group(process)
+            if getattr(process, "pid", None):
+                kill_group(process)
         text = head_and_tail(output)
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
     if code == 0 and not stopped:
@@ -1360,13 +1374,13 @@ def run_bash(command: str, workdir: Path, timeout_seconds: float) -> str:
     raise ToolFailure(f"{reason}\n{text or NO_OUTPUT}", stopped or "nonzero_exit")
 
 
-def start_bash(command: str, workdir: Path, output: BinaryIO) -> Any:
+def start_bash(process: Any, command: str, workdir: Path, output: BinaryIO) -> None:
     """Start bash without start-up files, as the leader of a new process group."""
     import subprocess
 
     utf8(command, "command", "not_started")
     try:
-        return subprocess.Popen(
+        process.__init__(
             ["bash", "--noprofile", "--norc", "-c", command],
             cwd=workdir,
             env=build_subprocess_env(workdir),
@@ -1448,6 +1462,7 @@ WHAT_TO_CHECK: dict[object, str] = {  # by HTTP status or kind of exception
     429: "a limit is reached: ask again later",
     529: "the provider is busy: ask again later",
     "TypeError": "set ANTHROPIC_API_KEY in .env",
+    "LocalProtocolError": "check the key or token: it cannot be sent",
     "ModuleNotFoundError": "pip install -r requirements.txt",
 }
 
@@ -1470,9 +1485,11 @@ class AnthropicProvider:
 
     def __init__(self, model: str, system: str, settings: Mapping[str, str]) -> None:
         """`settings` as `live_settings` gives them; the SDK looks for the rest."""
-        self.model, self.system = model, system
+        self.model, self.system = encodable(model), encodable(system)
         key, token, base_url = map(settings.get, CREDENTIALS)
         self.secrets = [secret for secret in (key, token) if secret]
+        if base_url and not base_url.startswith(("http://", "https://")):
+            raise ProviderError("ANTHROPIC_BASE_URL must begin with https://")
         try:
             from anthropic import Anthropic
 
@@ -1505,8 +1522,13 @@ class AnthropicProvider:
         said = " ".join(str(field(error, "api_message") or error).split())
         for secret in self.secrets:
             said = said.replace(secret, "***")
-        key = field(error, "status_code") or type(error).__name__
-        advice = WHAT_TO_CHECK.get(key, "check the network and ANTHROPIC_BASE_URL")
+        kinds = [type(e).__name__ for e in (error, error.__cause__)]
+        known = [k for k in (field(error, "status_code"), *kinds) if k in WHAT_TO_CHECK]
+        advice = (
+            WHAT_TO_CHECK[known[0]]
+            if known
+            else "check the network, the proxy and ANTHROPIC_BASE_URL"
+        )
         return ProviderError(f"{type(error).__name__}: {said[:400]}{cause}; {advice}.")
 
 
@@ -1524,7 +1546,8 @@ def live_settings(shell: Mapping[str, str], dotenv_file: Path) -> dict[str, str]
     except ImportError:
         pass  # then the shell is all there is
     except (OSError, ValueError) as error:
-        raise ProviderError(f"Cannot read .env: {type(error).__name__}.") from error
+        kind = type(error).__name__
+        raise ProviderError(f"Cannot read .env as UTF-8 text: {kind}.") from error
     hidden = any((shell.get(name) or "").strip() for name in CREDENTIALS[:2])
     both = {n: v for n, v in in_file.items() if not (hidden and n in CREDENTIALS)}
     both.update({n: shell[n] for n in SETTINGS if shell.get(n, "").strip()})
@@ -1615,7 +1638,7 @@ def ask_user() -> Iterator[str]:
         if question in ("q", "quit", "exit"):
             return
         if question:
-            yield question.encode("utf-8", "replace").decode("utf-8")
+            yield question
 
 
 # --- 11. Running it (changed from s01) ---
@@ -1699,7 +1722,8 @@ def frozen_registry(root: Path, trace_name: str | None) -> ToolRegistry:
     limits = {name: value for name, value in globals().items() if name[:4] == "MAX_"}
     python, started = sys.version.split()[0], time.monotonic()
     header = {"catalog_hash": registry.catalog_hash(), "limits": limits}
-    write({**header, "python": python, "started": started})
+    with suppress(OSError):  # a record that cannot be written either is told once
+        write({**header, "python": python, "started": started})
     return registry
 
 
@@ -1714,7 +1738,7 @@ def converse(
     messages = [] if messages is None else messages
     answered = False
     for question in questions:
-        messages.append({"role": "user", "content": question})
+        messages.append({"role": "user", "content": encodable(question)})
         asked, answered = len(messages), False
         try:
             result = agent_loop(messages, provider, registry, max_turns, show_message)
@@ -1764,13 +1788,13 @@ def run_demo(trace_name: str | None) -> bool:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
+        registry = frozen_registry(Path(folder), trace_name)
         Path(folder, "plan.txt").write_text("Friday: ship\nMonday: rest\n")
         Path(folder, "notes.txt").write_text("the tests are green\n")
         os.environ["DEMO_API_KEY"] = "planted-in-the-parent"
         try:
             question = "Summarise plan.txt and notes.txt in out/summary.txt."
             say(f"you> {question}")
-            registry = frozen_registry(Path(folder), trace_name)
             return converse([question], ScriptedProvider(DEMO), registry)
         finally:
             del os.environ["DEMO_API_KEY"]
@@ -1780,6 +1804,7 @@ def run_live(options: Any) -> bool:
     """One question (-p) or a conversation; True if there is nothing to complain of."""
     workdir = Path(options.workdir).resolve()
     registry = frozen_registry(workdir, options.trace)
+    sys.unraisablehook = lambda _: None  # a half-built HTTP client complains at its end
     try:
         provider = live_provider(options.model, system_text(workdir))
     except ProviderError as error:
@@ -1813,7 +1838,7 @@ def parse_options(argv: Sequence[str] | None) -> Any:
         parser.error("--max-turns must be at least 1")
     if options.prompt is not None and not options.prompt.strip():
         parser.error("-p needs a question")
-    if not Path(options.workdir).is_dir():
+    if not options.workdir or not Path(options.workdir).is_dir():
         parser.error(f"--workdir: no such folder: {options.workdir}")
     return options
 
