@@ -609,8 +609,9 @@ def converse(
             say(printable(str(error)), "31")
         except KeyboardInterrupt:
             say("[interrupted]", "31")
-        if len(messages) == asked:
-            messages.pop()  # nothing came of it: the next request goes without it
+        finally:
+            if len(messages) == asked:
+                messages.pop()  # nothing came of it: the next request goes without it
     return answered
 
 
@@ -662,8 +663,11 @@ def run_live(options: Any) -> bool:
     say("It can run any command as you. Ctrl-C stops a turn, q quits.")
     if options.prompt is not None:
         return converse([options.prompt], provider, workdir, options.max_turns)
-    converse(ask_user(), provider, workdir, options.max_turns)
-    return True
+    messages: History = []
+    while True:
+        with suppress(KeyboardInterrupt):  # a Ctrl-C on the heels of another
+            converse(ask_user(), provider, workdir, options.max_turns, messages)
+            return True
 
 
 def parse_options(argv: Sequence[str] | None) -> Any:

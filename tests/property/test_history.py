@@ -20,7 +20,7 @@ from s02_tool_dispatch import code as s02
 from tests.tools import registry_of, spec
 from tests.turns import T, Talk, as_sdk, both_chapters, shell, text, tools_of, use
 
-TENS = range(30)  # each of them is ten scripts
+TENS = range(15)  # each of them is ten scripts
 STOPS = [
     *["tool_use", "end_turn", "stop_sequence", "max_tokens", "pause_turn", "refusal"],
     *["model_context_window_exceeded", "length", "", None, 5, ["end_turn"]],

@@ -1,0 +1,129 @@
+"""Use the second core: the tests that start processes run in a second pytest.
+
+Most of their time they wait for processes, so a whole run lets them go on beside the
+others. The second pytest writes each report to a file, and this one shows it in its
+place. A run of a part, with -k, -x or names of files, does without.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+BESIDE = "tests/process/"
+REPORTS = "REPORTS_OF_THE_TESTS_BESIDE"
+REPORTS_PATH = os.environ.pop(REPORTS, None)  # there is one in the second pytest only
+
+
+class Beside:
+    """The second pytest, and what it has reported so far."""
+
+    def __init__(self, config: pytest.Config, files: list[str], folder: Path) -> None:
+        self.config = config
+        self.path = folder / "reports"
+        self.path.touch()
+        self.lines = self.path.open(encoding="utf-8")
+        self.reports: dict[str, list[pytest.TestReport]] = {}
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            *files,
+        ]
+        with (folder / "output").open("w") as output:
+            self.process = subprocess.Popen(
+                [*command, *files, f"--basetemp={folder / 'beside'}"],
+                cwd=config.rootpath,
+                env={**os.environ, REPORTS: str(self.path)},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def wait_for(self, nodeid: str) -> list[pytest.TestReport]:
+        """The reports of a test; none if the second pytest ended without it."""
+        ended = False
+        while not ended:
+            ended = self.process.poll() is not None
+            for line in self.lines:
+                values = json.loads(line)
+                report = self.config.hook.pytest_report_from_serializable(
+                    config=self.config, data=values
+                )
+                if isinstance(report.longrepr, list):
+                    report.longrepr = tuple(report.longrepr)  # a skip's, out of JSON
+                self.reports.setdefault(report.nodeid, []).append(report)
+            reports = self.reports.get(nodeid, [])
+            if reports and reports[-1].when == "teardown":
+                return reports
+            time.sleep(0.02)
+        return []
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.lines.close()
+
+
+def is_whole_run(config: pytest.Config) -> bool:
+    """Nothing was chosen, and nothing wants to see the tests from near."""
+    option = config.option
+    return (
+        config.args_source is pytest.Config.ArgsSource.TESTPATHS
+        and (os.cpu_count() or 1) > 1
+        and os.name == "posix"
+        and REPORTS_PATH is None
+        and not (option.keyword or option.markexpr or option.maxfail or option.usepdb)
+        and not (option.collectonly or option.capture == "no")
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Put the tests that run beside last, and start them."""
+    beside = [item for item in items if item.nodeid.startswith(BESIDE)]
+    if not beside or not is_whole_run(config):
+        return
+    items[:] = [item for item in items if item not in set(beside)] + beside
+    files = list(dict.fromkeys(item.nodeid.partition("::")[0] for item in beside))
+    folder = config._tmp_path_factory.mktemp("beside")  # type: ignore[attr-defined]
+    config.stash[SECOND] = second = Beside(config, files, folder)
+    config.add_cleanup(second.close)
+
+
+SECOND = pytest.StashKey[Beside]()
+
+
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Show what the second pytest has found; run the test here if it has nothing."""
+    second = item.config.stash.get(SECOND, None)
+    if second is None or not item.nodeid.startswith(BESIDE):
+        return None
+    reports = second.wait_for(item.nodeid)
+    if reports:
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        for report in reports:
+            item.ihook.pytest_runtest_logreport(report=report)
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return bool(reports) or None
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """In the second pytest: one line for each report."""
+    if REPORTS_PATH:
+        from _pytest.reports import pytest_report_to_serializable
+
+        line = json.dumps(pytest_report_to_serializable(report)) + "\n"
+        with open(REPORTS_PATH, "a", encoding="utf-8") as file:
+            file.write(line)
