@@ -1183,13 +1183,12 @@ def store(
             text = f"{target.name} changed at this moment: read it again"
             raise ToolFailure(text, "stale_file")
         os.replace(hidden, target)
-    except BaseException:
+    finally:  # after success the one is renamed, and the others are not empty
         with suppress(OSError):
             hidden.unlink()
         for folder in made:
             with suppress(OSError):
                 folder.rmdir()
-        raise
     after = os.stat(target)  # its ctime is that of the renaming
     return after if identity(after) == identity(mine) else mine
 
@@ -1455,7 +1454,7 @@ def head_and_tail(output: BinaryIO) -> str:
 
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
 SETTINGS = (*CREDENTIALS, "MODEL_ID", "ANTHROPIC_MODEL")
-WHAT_TO_CHECK: dict[object, str] = {  # by HTTP status or kind of exception
+WHAT_TO_CHECK: dict[object, str] = {  # by HTTP status or kind of exception, or else
     401: "check the key or token",
     403: "check the key or token",
     404: "check the model and ANTHROPIC_BASE_URL: the SDK adds /v1/messages to it",
@@ -1464,6 +1463,7 @@ WHAT_TO_CHECK: dict[object, str] = {  # by HTTP status or kind of exception
     "TypeError": "set ANTHROPIC_API_KEY in .env",
     "LocalProtocolError": "check the key or token: it cannot be sent",
     "ModuleNotFoundError": "pip install -r requirements.txt",
+    None: "check the network, the proxy and ANTHROPIC_BASE_URL",
 }
 
 
@@ -1490,19 +1490,17 @@ class AnthropicProvider:
         self.secrets = [secret for secret in (key, token) if secret]
         if base_url and not base_url.startswith(("http://", "https://")):
             raise ProviderError("ANTHROPIC_BASE_URL must begin with https://")
-        try:
+        with self.told_in_one_sentence():
             from anthropic import Anthropic
 
             token = None if key else token  # the SDK takes one of them
             self.client: Any = Anthropic(
                 api_key=key, auth_token=token, base_url=base_url
             )
-        except Exception as error:  # no SDK, a bad proxy: ImportError, ValueError, ...
-            raise self.failure(error) from error
 
     def create(self, messages: History, tools: list[Block]) -> object:
         """One request; the SDK itself tries again on 429, 5xx and a lost connection."""
-        try:
+        with self.told_in_one_sentence():
             reply = self.client.messages.create(
                 model=self.model,
                 max_tokens=MAX_TOKENS,
@@ -1510,26 +1508,25 @@ class AnthropicProvider:
                 messages=messages,
                 tools=tools,
             )
-        except Exception as error:  # the SDK also raises TypeError, ValueError, ...
-            raise self.failure(error) from error
         if field(reply, "content") is None and field(reply, "stop_reason") is None:
             raise ProviderError("The reply is not a message: check ANTHROPIC_BASE_URL.")
         return reply
 
-    def failure(self, error: Exception) -> ProviderError:
+    @contextmanager
+    def told_in_one_sentence(self) -> Iterator[None]:
         """The provider's own words in one line, without secrets, and what to check."""
-        cause = f" ({type(error.__cause__).__name__})" if error.__cause__ else ""
-        said = " ".join(str(field(error, "api_message") or error).split())
-        for secret in self.secrets:
-            said = said.replace(secret, "***")
-        kinds = [type(e).__name__ for e in (error, error.__cause__)]
-        known = [k for k in (field(error, "status_code"), *kinds) if k in WHAT_TO_CHECK]
-        advice = (
-            WHAT_TO_CHECK[known[0]]
-            if known
-            else "check the network, the proxy and ANTHROPIC_BASE_URL"
-        )
-        return ProviderError(f"{type(error).__name__}: {said[:400]}{cause}; {advice}.")
+        try:
+            yield
+        except Exception as error:  # the SDK also raises TypeError, ValueError, ...
+            kinds = [type(e).__name__ for e in (error, error.__cause__)]
+            said = " ".join(str(field(error, "api_message") or error).split())
+            for secret in self.secrets:
+                said = said.replace(secret, "***")
+            cause = f" ({kinds[1]})" if error.__cause__ else ""
+            keys = (field(error, "status_code") or "", *kinds, None)
+            advice = next(WHAT_TO_CHECK[k] for k in keys if k in WHAT_TO_CHECK)
+            text = f"{kinds[0]}: {said[:400]}{cause}; {advice}."
+            raise ProviderError(text) from error
 
 
 def live_settings(shell: Mapping[str, str], dotenv_file: Path) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The labs hold what they promise: starters that fail, solutions that pass.
 
 One pytest process per lab runs its tests on the starter, on the solution and on every
-wrong solution of `lab_wrongs/` (format: see the README there).
+wrong solution of `lab_wrongs/` (format: see FORMAT.md there).
 """
 
 from __future__ import annotations
