@@ -305,9 +305,7 @@ def append_round(
 # --- 4. Results and errors (new) ---
 
 NO_OUTPUT = "(no output)"
-OUTCOME_UNKNOWN = (
-    "interrupted while it ran: its outcome is unknown, look before you retry"
-)
+OUTCOME_UNKNOWN = "interrupted while it ran: its outcome is unknown, look first"
 NOT_RUN = "interrupted before it started: not run"
 
 
@@ -485,9 +483,7 @@ def refuse_unless_enforceable(schema: object, where: str, depth: int) -> None:
         raise ValueError(f"{where} must be a schema object")
     for keyword, value in schema.items():
         if keyword not in KEYWORDS and keyword not in ANNOTATIONS:
-            raise ValueError(
-                f"{where}.{keyword} is a keyword that is not enforced here"
-            )
+            raise ValueError(f"{where}.{keyword} is a keyword not enforced here")
         usable, must_be = KEYWORDS.get(keyword, (lambda value: True, ""))
         if not usable(value):
             raise ValueError(f"{where}.{keyword} must be {must_be}")
@@ -549,10 +545,8 @@ class SchemaNode:
             node = self.properties.get(name, ANYTHING)
             if node is ANYTHING and self.closed:
                 accepted = ", ".join(self.properties)[:500] or "nothing"
-                problem = (
-                    f"{spelled((where, name))} is unexpected; accepted: {accepted}"
-                )
-                problems.append(problem)
+                extra = spelled((where, name))
+                problems.append(f"{extra} is unexpected; accepted: {accepted}")
                 if len(problems) > MAX_PROBLEMS:
                     return
             elif type(item) not in node.instant:
@@ -959,25 +953,18 @@ class Workspace:
 
         A folder that is swapped for a link after this check is not noticed.
         """
-        if not isinstance(path, str) or len(path) > MAX_PATH_CHARS:
-            text = f"a path is a text of at most {MAX_PATH_CHARS} characters"
+        is_text = isinstance(path, str) and len(path) <= MAX_PATH_CHARS
+        if not is_text or path[:1] == "~" or not set(path).isdisjoint("\0\\"):
+            text = (
+                f"write folder/file: no ~ \\ NUL, at most {MAX_PATH_CHARS} characters"
+            )
             raise ToolFailure(text, "invalid_path")
-        if (
-            b"\0" in utf8(path, "path", "invalid_path")
-            or path[:1] == "~"
-            or "\\" in path
-        ):
-            text = "write folder/file, relative to the workspace, without ~ \\ and NUL"
-            raise ToolFailure(text, "invalid_path")
+        utf8(path, "path", "invalid_path")
         self.refuse_if_missing()
         try:
             target = (self.root / path).resolve()
             inside = target == target.resolve() and target.is_relative_to(self.root)
-        except (
-            OSError,
-            RuntimeError,
-            ValueError,
-        ):  # a loop of links, by Python version
+        except (OSError, RuntimeError, ValueError):  # by version: a loop of links
             inside = False
         if not inside:
             raise ToolFailure(f"path escapes workspace: {path}")
@@ -1016,9 +1003,7 @@ class Workspace:
         with told_as_failure(path):
             old = regular_stat(target)
             if old and not unchanged(self._seen.get(target), old):
-                reason = (
-                    f"{path} exists and was not read since it changed: read it first"
-                )
+                reason = f"{path} was not read since it changed: read it first"
                 raise ToolFailure(reason, "stale_file")
             self._seen[target] = store(target, [memoryview(text)], old)
         return f"wrote {len(text)} bytes to {path}"
@@ -1027,13 +1012,9 @@ class Workspace:
         """Replace the one place where `old_text` stands; no other byte changes."""
         old, new = utf8(old_text, "old_text"), utf8(new_text, "new_text")
         if not old:
-            raise ToolFailure(
-                "old_text is empty: give the text to replace", "not_found"
-            )
+            raise ToolFailure("old_text is empty: give what to replace", "not_found")
         if old == new:
-            raise ToolFailure(
-                "old_text and new_text are the same: give the new text", "no_change"
-            )
+            raise ToolFailure("both texts are the same: give a new_text", "no_change")
         target = self.safe_path(path)
         with told_as_failure(path):
             with open_regular(target) as file:
@@ -1095,10 +1076,11 @@ def regular_stat(target: Path) -> os.stat_result | None:
 
 def settled_stat(file: BinaryIO) -> os.stat_result:
     """A file's state, when its time stamp is old enough to tell the next change."""
-    status = os.fstat(file.fileno())
-    while 0 <= time.time_ns() - status.st_mtime_ns < CLOCK_TICK:
-        time.sleep(0.002)
+    for _ in range(10):  # one that changes all the time is stale in any case
         status = os.fstat(file.fileno())
+        if not 0 <= time.time_ns() - status.st_mtime_ns < CLOCK_TICK:
+            break
+        time.sleep(CLOCK_TICK / 10**10)
     return status
 
 
@@ -1222,10 +1204,8 @@ def unnamed_file(hidden: Path) -> BinaryIO:
 def give_name(file: BinaryIO, hidden: Path) -> None:
     """Link a file without a name to `hidden`, for the moment until it is renamed."""
     if not hidden.exists():
-        descriptor = (
-            file.fileno()
-        )  # given as folder, it makes link() follow /proc's link
-        os.link(f"/proc/self/fd/{descriptor}", hidden, src_dir_fd=descriptor)
+        number = file.fileno()  # as src_dir_fd it makes link() follow /proc's link
+        os.link(f"/proc/self/fd/{number}", hidden, src_dir_fd=number)
 
 
 def locate(text: bytes, old: bytes, new: bytes, path: str) -> tuple[int, bytes, bytes]:
@@ -1242,9 +1222,7 @@ def locate(text: bytes, old: bytes, new: bytes, path: str) -> tuple[int, bytes, 
         places.append(start)
     if len(places) > 1:
         lines = ", ".join(str(line_number(text, place)) for place in places)
-        reason = (
-            f"old_text is in {path} more than once, at lines {lines}: give more of it"
-        )
+        reason = f"old_text is in {path} at lines {lines}: give more of it"
         raise ToolFailure(reason, "not_unique")
     return places[0], old, new
 
@@ -1260,9 +1238,7 @@ def pattern_parts(pattern: str) -> list[str]:
     parts = [part for part in pattern.split("/") if part not in ("", ".")]
     unusable = pattern.startswith(("/", "~")) or not set(pattern).isdisjoint("\0\\")
     if unusable or ".." in parts or not 0 < len(pattern.strip()) <= MAX_PATH_CHARS:
-        text = (
-            "a pattern is relative to the workspace, such as **/*.py, without .. ~ \\"
-        )
+        text = "write a pattern relative to the workspace, as **/*.py: no .. ~ \\"
         raise ToolFailure(text, "invalid_pattern")
     parts = [part for i, part in enumerate(parts) if parts[i : i + 2] != ["**", "**"]]
     return [*parts, "*"] if parts[-1:] == ["**"] else parts
