@@ -624,8 +624,8 @@ def scripted(text: str, **commands: str) -> Block:
 
 
 DEMO = [
-    scripted("", a1="echo 'hello from bash' > note.txt; wc -c < note.txt"),
-    scripted("", a2="cat note.md"),
+    scripted("", a1="echo 'hello from bash' > note.txt; cat note.txt"),
+    scripted("", a2="test -e note.md || exit 3"),
     scripted("I wrote note.txt; there is no note.md."),
 ]
 
@@ -634,7 +634,7 @@ def run_demo() -> bool:
     """The real loop and a real shell in a temporary folder, driven by a script."""
     import tempfile
 
-    question = "Write a greeting to note.txt, then show me note.md."
+    question = "Write a greeting to note.txt, and see whether note.md is there."
     say(f"you> {question}")
     messages: History = []
     with tempfile.TemporaryDirectory() as folder:
