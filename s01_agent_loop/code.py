@@ -42,7 +42,6 @@ DEFAULT_MODEL = "claude-sonnet-5-5"
 
 # --- 1. Words (new) ---
 
-
 @dataclass(frozen=True)
 class ToolCall:
     """One call as the model made it: `name` and `arguments` are untrusted."""
@@ -94,7 +93,166 @@ def tool_result(tool_use_id: str, text: str, is_error: bool) -> Block:
     return {**block, "is_error": True} if is_error else block
 
 
-# --- 2. One turn, normalised once (new) ---
+# --- 2. The loop (new) ---
+
+CUT_SHORT = "Error: the reply was cut off, perhaps inside this call: it was not run."
+
+
+def agent_loop(
+    messages: History,
+    provider: Any,
+    workdir: Path,
+    max_turns: int = MAX_TURNS,
+    show: Show = lambda message: None,
+) -> AgentLoopResult:
+    """Ask the provider and run the tools it calls until there is a reason to stop.
+
+    `messages` grows in place, and at every moment each tool_use in it is answered in
+    the next message. `provider.create(messages, tools)` returns a reply. Raises
+    ValueError if `max_turns` is below 1, ToolsInterrupted, and what `create` raises.
+    """
+    if max_turns < 1:
+        raise ValueError(f"max_turns must be at least 1, got {max_turns}")
+    tools = [BASH_TOOL]
+    seen_ids = used_ids(messages)
+    made = turns = 0
+    while turns < max_turns:
+        turns += 1
+        turn = AgentTurn.from_response(provider.create(messages, tools), seen_ids)
+        made += len(turn.tool_calls)
+        stop_reason = turn.why_stop()
+        if stop_reason is LoopStopReason.REFUSAL:
+            break  # nothing of it enters history
+        if turn.tool_calls or turn.text or stop_reason is None:
+            reply = {"role": "assistant", "content": turn.content}
+            show(reply)
+            try:
+                if stop_reason is None:
+                    results = run_tools(turn.tool_calls, workdir)
+                else:
+                    ids = [call.tool_use_id for call in turn.tool_calls]
+                    results = [tool_result(id_, CUT_SHORT, True) for id_ in ids]
+            except ToolsInterrupted as interrupted:
+                append_round(messages, reply, interrupted.blocks, show)
+                raise
+            append_round(messages, reply, results, show)
+        if stop_reason is not None:
+            break
+    stop_reason = stop_reason or LoopStopReason.MAX_TURNS
+    said = turn.provider_stop_reason
+    return AgentLoopResult(stop_reason, turns, made, turn.text, said)
+
+
+def append_round(
+    messages: History, reply: Message, results: list[Block], show: Show
+) -> None:
+    """Store a reply and its results in one step: no call is ever left unanswered."""
+    answer = [{"role": "user", "content": results}] if results else []
+    messages += [reply, *answer]
+    for message in answer:
+        show(message)
+
+
+# --- 3. The bash tool (new) ---
+
+BASH_TOOL = {
+    "name": "bash",
+    "description": "Run one bash command in the working folder and return its output.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"command": {"type": "string"}},
+        "required": ["command"],
+    },
+}
+OUTCOME_UNKNOWN = "Error: interrupted while this call ran: its outcome is unknown."
+NOT_RUN = "Error: interrupted before this call started: not run."
+
+
+def run_tools(calls: Sequence[ToolCall], workdir: Path) -> list[Block]:
+    """One tool_result per call, in call order; Ctrl-C becomes ToolsInterrupted."""
+    results: list[Block] = []
+    try:
+        for call in calls:
+            text, failed = run_tool(call, workdir)
+            results.append(tool_result(call.tool_use_id, text, failed))
+    except KeyboardInterrupt:
+        reason = OUTCOME_UNKNOWN
+        for call in calls[len(results) :]:
+            results.append(tool_result(call.tool_use_id, reason, True))
+            reason = NOT_RUN
+        raise ToolsInterrupted(results) from None
+    return results
+
+
+def run_tool(call: ToolCall, workdir: Path) -> tuple[str, bool]:
+    """The hard-coded branch: find, check, run; returns a text and whether it failed."""
+    if call.name != "bash":
+        return "Error: the only tool is bash.", True
+    command = field(call.arguments, "command")
+    if not isinstance(command, str) or not command.strip():
+        return 'Error: bash takes an object {"command": "..."}.', True
+    return run_bash(command, workdir)
+
+
+def run_bash(command: str, workdir: Path) -> tuple[str, bool]:
+    """Run a command in a process group of its own; return its output and if it failed.
+
+    It inherits the whole environment of this process, keys and all: the next chapter
+    takes that away.
+    """
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryFile() as output:  # no pipe that a child can keep open
+        process: Any = subprocess.Popen.__new__(subprocess.Popen)
+        try:  # Ctrl-C inside __init__ must find the process too
+            process.__init__(
+                ["bash", "-c", command],
+                cwd=workdir,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            code = process.wait(TIMEOUT_SECONDS)
+            status = f"Error: exit code {code if code >= 0 else 128 - code}."
+        except subprocess.TimeoutExpired:
+            code, status = -1, f"Error: stopped after {TIMEOUT_SECONDS} seconds."
+        except (OSError, ValueError) as error:  # no bash, a NUL, too long a command
+            code, status = -1, f"Error: bash did not start ({type(error).__name__})."
+        finally:
+            if getattr(process, "pid", None):
+                kill_group(process)
+        text = head_and_tail(output) or "(no output)"
+    return (f"{text}\n{status}", True) if code else (text, False)
+
+
+def kill_group(process: Any) -> None:
+    """End what is left of the command, its background children too."""
+    import signal
+
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):  # nothing is left
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+def head_and_tail(output: BinaryIO) -> str:
+    """A file's text; of a long one both ends, and between them what is missing."""
+    half = (MAX_RESULT_CHARS - 100) // 2
+    left_out = output.seek(0, os.SEEK_END) - 2 * half
+    output.seek(0)
+    kept = output.read(half)
+    if left_out > 0:
+        kept += b"\n[%d bytes left out]\n" % left_out
+        output.seek(-half, os.SEEK_END)
+    kept += output.read()
+    return kept.decode("utf-8", "replace").replace("\0", "\ufffd").rstrip("\n")
+
+
+# --- 4. One turn, normalised once (new) ---
 
 TRUNCATED = {
     "max_tokens": LoopStopReason.MAX_TOKENS,
@@ -226,165 +384,6 @@ def used_ids(messages: History) -> set[str]:
     contents = (field(message, "content") for message in messages)
     blocks = (block for c in contents if isinstance(c, list) for block in c)
     return {field(b, "id") for b in blocks if field(b, "type") == "tool_use"}
-
-
-# --- 3. The loop (new) ---
-
-CUT_SHORT = "Error: the reply was cut off, perhaps inside this call: it was not run."
-
-
-def agent_loop(
-    messages: History,
-    provider: Any,
-    workdir: Path,
-    max_turns: int = MAX_TURNS,
-    show: Show = lambda message: None,
-) -> AgentLoopResult:
-    """Ask the provider and run the tools it calls until there is a reason to stop.
-
-    `messages` grows in place, and at every moment each tool_use in it is answered in
-    the next message. `provider.create(messages, tools)` returns a reply. Raises
-    ValueError if `max_turns` is below 1, ToolsInterrupted, and what `create` raises.
-    """
-    if max_turns < 1:
-        raise ValueError(f"max_turns must be at least 1, got {max_turns}")
-    tools = [BASH_TOOL]
-    seen_ids = used_ids(messages)
-    made = turns = 0
-    while turns < max_turns:
-        turns += 1
-        turn = AgentTurn.from_response(provider.create(messages, tools), seen_ids)
-        made += len(turn.tool_calls)
-        stop_reason = turn.why_stop()
-        if stop_reason is LoopStopReason.REFUSAL:
-            break  # nothing of it enters history
-        if turn.tool_calls or turn.text or stop_reason is None:
-            reply = {"role": "assistant", "content": turn.content}
-            show(reply)
-            try:
-                if stop_reason is None:
-                    results = run_tools(turn.tool_calls, workdir)
-                else:
-                    ids = [call.tool_use_id for call in turn.tool_calls]
-                    results = [tool_result(id_, CUT_SHORT, True) for id_ in ids]
-            except ToolsInterrupted as interrupted:
-                append_round(messages, reply, interrupted.blocks, show)
-                raise
-            append_round(messages, reply, results, show)
-        if stop_reason is not None:
-            break
-    stop_reason = stop_reason or LoopStopReason.MAX_TURNS
-    said = turn.provider_stop_reason
-    return AgentLoopResult(stop_reason, turns, made, turn.text, said)
-
-
-def append_round(
-    messages: History, reply: Message, results: list[Block], show: Show
-) -> None:
-    """Store a reply and its results in one step: no call is ever left unanswered."""
-    answer = [{"role": "user", "content": results}] if results else []
-    messages += [reply, *answer]
-    for message in answer:
-        show(message)
-
-
-# --- 4. The bash tool (new) ---
-
-BASH_TOOL = {
-    "name": "bash",
-    "description": "Run one bash command in the working folder and return its output.",
-    "input_schema": {
-        "type": "object",
-        "properties": {"command": {"type": "string"}},
-        "required": ["command"],
-    },
-}
-OUTCOME_UNKNOWN = "Error: interrupted while this call ran: its outcome is unknown."
-NOT_RUN = "Error: interrupted before this call started: not run."
-
-
-def run_tools(calls: Sequence[ToolCall], workdir: Path) -> list[Block]:
-    """One tool_result per call, in call order; Ctrl-C becomes ToolsInterrupted."""
-    results: list[Block] = []
-    try:
-        for call in calls:
-            text, failed = run_tool(call, workdir)
-            results.append(tool_result(call.tool_use_id, text, failed))
-    except KeyboardInterrupt:
-        reason = OUTCOME_UNKNOWN
-        for call in calls[len(results) :]:
-            results.append(tool_result(call.tool_use_id, reason, True))
-            reason = NOT_RUN
-        raise ToolsInterrupted(results) from None
-    return results
-
-
-def run_tool(call: ToolCall, workdir: Path) -> tuple[str, bool]:
-    """The hard-coded branch: find, check, run; returns a text and whether it failed."""
-    if call.name != "bash":
-        return "Error: the only tool is bash.", True
-    command = field(call.arguments, "command")
-    if not isinstance(command, str) or not command.strip():
-        return 'Error: bash takes an object {"command": "..."}.', True
-    return run_bash(command, workdir)
-
-
-def run_bash(command: str, workdir: Path) -> tuple[str, bool]:
-    """Run a command in a process group of its own; return its output and if it failed.
-
-    It inherits the whole environment of this process, keys and all: the next chapter
-    takes that away.
-    """
-    import subprocess
-    import tempfile
-
-    with tempfile.TemporaryFile() as output:  # no pipe that a child can keep open
-        process: Any = subprocess.Popen.__new__(subprocess.Popen)
-        try:  # Ctrl-C inside __init__ must find the process too
-            process.__init__(
-                ["bash", "-c", command],
-                cwd=workdir,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            code = process.wait(TIMEOUT_SECONDS)
-            status = f"Error: exit code {code if code >= 0 else 128 - code}."
-        except subprocess.TimeoutExpired:
-            code, status = -1, f"Error: stopped after {TIMEOUT_SECONDS} seconds."
-        except (OSError, ValueError) as error:  # no bash, a NUL, too long a command
-            code, status = -1, f"Error: bash did not start ({type(error).__name__})."
-        finally:
-            if getattr(process, "pid", None):
-                kill_group(process)
-        text = head_and_tail(output) or "(no output)"
-    return (f"{text}\n{status}", True) if code else (text, False)
-
-
-def kill_group(process: Any) -> None:
-    """End what is left of the command, its background children too."""
-    import signal
-
-    if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):  # nothing is left
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.wait()
-
-
-def head_and_tail(output: BinaryIO) -> str:
-    """A file's text; of a long one both ends, and between them what is missing."""
-    half = (MAX_RESULT_CHARS - 100) // 2
-    left_out = output.seek(0, os.SEEK_END) - 2 * half
-    output.seek(0)
-    kept = output.read(half)
-    if left_out > 0:
-        kept += b"\n[%d bytes left out]\n" % left_out
-        output.seek(-half, os.SEEK_END)
-    kept += output.read()
-    return kept.decode("utf-8", "replace").replace("\0", "\ufffd").rstrip("\n")
 
 
 # --- 5. Providers (new) ---
@@ -576,7 +575,6 @@ def ask_user() -> Iterator[str]:
 
 
 # --- 7. Running it (new) ---
-
 
 def system_text(workdir: Path) -> str:
     """The fixed instructions; no time in them, so that the provider can cache them."""

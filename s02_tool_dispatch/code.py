@@ -55,7 +55,6 @@ DEFAULT_MODEL = "claude-sonnet-5-5"
 
 # --- 1. Words (carried from s01) ---
 
-
 @dataclass(frozen=True)
 class ToolCall:
     """One call as the model made it: `name` and `arguments` are untrusted."""
@@ -107,202 +106,7 @@ def tool_result(tool_use_id: str, text: str, is_error: bool) -> Block:
     return {**block, "is_error": True} if is_error else block
 
 
-# --- 2. One turn, normalised once (carried from s01) ---
-
-TRUNCATED = {
-    "max_tokens": LoopStopReason.MAX_TOKENS,
-    "model_context_window_exceeded": LoopStopReason.CONTEXT_WINDOW_EXCEEDED,
-}
-NEVER_IN_A_REPLY = ("tool_result", "image", "document")  # only users may send these
-NOT_JSON = (TypeError, ValueError, RecursionError)
-
-
-@dataclass(frozen=True)
-class AgentTurn:
-    """One reply of a provider, as plain values that the next request can carry."""
-
-    content: list[Block]
-    text: str
-    tool_calls: tuple[ToolCall, ...]
-    provider_stop_reason: str | None
-
-    @classmethod
-    def from_response(cls, response: object, seen_ids: set[str]) -> AgentTurn:
-        """Read an SDK object or a dict; `seen_ids` is extended with this turn's ids."""
-        content: list[Block] = []
-        calls: list[ToolCall] = []
-        for block in received_blocks(response):
-            if block.get("type") == "tool_use":
-                calls.append(normal_call(block, seen_ids))
-                content.append(stored_call(block, calls[-1]))
-            elif may_be_sent_back(block) and (copy := sendable(block)):
-                content.append(copy)
-        text = "\n".join(block["text"] for block in content if block["type"] == "text")
-        said = field(response, "stop_reason")
-        return cls(content, text, tuple(calls), said if isinstance(said, str) else None)
-
-    def why_stop(self) -> LoopStopReason | None:
-        """Why the loop must stop after this turn, or None: the first row that fits."""
-        said = self.provider_stop_reason
-        if said == "refusal":
-            return LoopStopReason.REFUSAL
-        if said in TRUNCATED:
-            return TRUNCATED[said]
-        if self.tool_calls or (said == "pause_turn" and self.content):
-            return None
-        return LoopStopReason.FINAL_ANSWER if self.text else LoopStopReason.NO_ANSWER
-
-
-def field(value: object, name: str) -> Any:
-    """A key of a dict or an attribute of an SDK object; None when it is missing."""
-    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
-
-
-def received_blocks(response: object) -> Iterator[Block]:
-    """The reply's blocks as dicts; a bare string, as some gateways send, is a text."""
-    content = field(response, "content")
-    for item in content if isinstance(content, (list, tuple)) else [content]:
-        if isinstance(item, str):
-            yield {"type": "text", "text": item}
-        elif isinstance(item, dict) or hasattr(item, "__dict__"):
-            yield item if isinstance(item, dict) else received_fields(item)
-
-
-def received_fields(value: object) -> Block:
-    """The fields of an SDK object that really came; its defaults are no part of it."""
-    came = field(value, "model_fields_set")
-    fields = {k: v for k, v in vars(value).items() if came is None or k in came}
-    return {**fields, **(field(value, "model_extra") or {})}
-
-
-def may_be_sent_back(block: Block) -> bool:
-    """Whether the API takes a block of this kind from an assistant; no blank text."""
-    kind, text = block.get("type"), block.get("text")
-    if kind == "text":
-        return isinstance(text, str) and bool(text.strip())
-    return isinstance(kind, str) and kind not in NEVER_IN_A_REPLY
-
-
-def sendable(value: object) -> Any:
-    """A copy as plain JSON, lone surrogates replaced; None if it is no such thing."""
-    try:
-        text = json.dumps(
-            value, default=received_fields, ensure_ascii=False, allow_nan=False
-        )
-        copy = json.loads(text.encode("utf-8", "replace"))
-        return copy if nesting(copy) <= 2 * MAX_DEPTH else None
-    except NOT_JSON:
-        return None
-
-
-def encodable(text: str) -> str:
-    """The text without lone surrogates, which UTF-8 cannot carry."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def nesting(value: object) -> int:
-    """How many lists and objects are inside each other."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    return 1 + max(map(nesting, value), default=0) if isinstance(value, list) else 0
-
-
-def normal_call(block: Block, seen_ids: set[str]) -> ToolCall:
-    """The call as it came, in a copy of its own, under an id that is new and valid."""
-    id_ = block["id"] if isinstance(block.get("id"), str) else ""
-    number = len(seen_ids)
-    while not re.fullmatch("[A-Za-z0-9_-]+", id_) or id_ in seen_ids:
-        number += 1
-        id_ = f"call_{number}"
-    seen_ids.add(id_)
-    arguments = block.get("input")
-    with suppress(*NOT_JSON):
-        arguments = json.loads(json.dumps(arguments))
-    return ToolCall(id_, block.get("name"), arguments)
-
-
-def stored_call(block: Block, call: ToolCall) -> Block:
-    """The same call for history: an id, a name and an object that the API accepts."""
-    arguments = sendable(block.get("input"))
-    name = call.name if isinstance(call.name, str) else ""
-    return {
-        **(sendable({**block, "input": {}}) or {}),
-        "type": "tool_use",
-        "id": call.tool_use_id,
-        "name": re.sub("[^A-Za-z0-9_-]", "_", name)[:64] or "unnamed",
-        "input": arguments if isinstance(arguments, dict) else {},
-    }
-
-
-def used_ids(messages: History) -> set[str]:
-    """Every tool_use id in a history."""
-    contents = (field(message, "content") for message in messages)
-    blocks = (block for c in contents if isinstance(c, list) for block in c)
-    return {field(b, "id") for b in blocks if field(b, "type") == "tool_use"}
-
-
-# --- 3. The loop (changed from s01) ---
-
-CUT_SHORT = "Error: the reply was cut off, perhaps inside this call: it was not run."
-
-
-def agent_loop(
-    messages: History,
-    provider: Any,
-    registry: ToolRegistry,
-    max_turns: int = MAX_TURNS,
-    show: Show = lambda message: None,
-) -> AgentLoopResult:
-    """Ask the provider and run the tools it calls until there is a reason to stop.
-
-    `messages` grows in place, and at every moment each tool_use in it is answered in
-    the next message. `provider.create(messages, tools)` returns a reply. Raises
-    ValueError if `max_turns` is below 1, ToolsInterrupted, and what `create` raises.
-    """
-    if max_turns < 1:
-        raise ValueError(f"max_turns must be at least 1, got {max_turns}")
-    tools = registry.model_schemas()
-    seen_ids = used_ids(messages)
-    made = turns = 0
-    while turns < max_turns:
-        turns += 1
-        turn = AgentTurn.from_response(provider.create(messages, tools), seen_ids)
-        made += len(turn.tool_calls)
-        stop_reason = turn.why_stop()
-        if stop_reason is LoopStopReason.REFUSAL:
-            break  # nothing of it enters history
-        if turn.tool_calls or turn.text or stop_reason is None:
-            reply = {"role": "assistant", "content": turn.content}
-            show(reply)
-            try:
-                if stop_reason is None:
-                    dispatched = registry.dispatch_many(list(turn.tool_calls))
-                    results = [result.to_protocol_block() for result in dispatched]
-                else:
-                    ids = [call.tool_use_id for call in turn.tool_calls]
-                    results = [tool_result(id_, CUT_SHORT, True) for id_ in ids]
-            except ToolsInterrupted as interrupted:
-                append_round(messages, reply, interrupted.blocks, show)
-                raise
-            append_round(messages, reply, results, show)
-        if stop_reason is not None:
-            break
-    stop_reason = stop_reason or LoopStopReason.MAX_TURNS
-    said = turn.provider_stop_reason
-    return AgentLoopResult(stop_reason, turns, made, turn.text, said)
-
-
-def append_round(
-    messages: History, reply: Message, results: list[Block], show: Show
-) -> None:
-    """Store a reply and its results in one step: no call is ever left unanswered."""
-    answer = [{"role": "user", "content": results}] if results else []
-    messages += [reply, *answer]
-    for message in answer:
-        show(message)
-
-
-# --- 4. Results and errors (new) ---
+# --- 2. Results and errors (new) ---
 
 NO_OUTPUT = "(no output)"
 OUTCOME_UNKNOWN = "interrupted while it ran: its outcome is unknown, look first"
@@ -425,7 +229,7 @@ def storable_text(text: str) -> str:
     return f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
 
 
-# --- 5. The schema, compiled (new) ---
+# --- 3. The schema, compiled (new) ---
 
 Check = Callable[[object], list[str]]
 Where = Any  # None for the root, else (where the parent is, key or index)
@@ -626,7 +430,7 @@ def object_schema(properties: Block, required: Sequence[str] = ()) -> Block:
     return {**schema, "additionalProperties": False}
 
 
-# --- 6. The registry (new) ---
+# --- 4. The registry (new) ---
 
 Handler = Callable[..., object]
 Trace = Callable[[TraceRecord], None]
@@ -900,7 +704,68 @@ def run_in_threads(work: Callable[[], None], count: int) -> None:
         raise KeyboardInterrupt
 
 
-# --- 7. The workspace and its file tools (new) ---
+# --- 5. The loop (changed from s01) ---
+
+CUT_SHORT = "Error: the reply was cut off, perhaps inside this call: it was not run."
+
+
+def agent_loop(
+    messages: History,
+    provider: Any,
+    registry: ToolRegistry,
+    max_turns: int = MAX_TURNS,
+    show: Show = lambda message: None,
+) -> AgentLoopResult:
+    """Ask the provider and run the tools it calls until there is a reason to stop.
+
+    `messages` grows in place, and at every moment each tool_use in it is answered in
+    the next message. `provider.create(messages, tools)` returns a reply. Raises
+    ValueError if `max_turns` is below 1, ToolsInterrupted, and what `create` raises.
+    """
+    if max_turns < 1:
+        raise ValueError(f"max_turns must be at least 1, got {max_turns}")
+    tools = registry.model_schemas()
+    seen_ids = used_ids(messages)
+    made = turns = 0
+    while turns < max_turns:
+        turns += 1
+        turn = AgentTurn.from_response(provider.create(messages, tools), seen_ids)
+        made += len(turn.tool_calls)
+        stop_reason = turn.why_stop()
+        if stop_reason is LoopStopReason.REFUSAL:
+            break  # nothing of it enters history
+        if turn.tool_calls or turn.text or stop_reason is None:
+            reply = {"role": "assistant", "content": turn.content}
+            show(reply)
+            try:
+                if stop_reason is None:
+                    dispatched = registry.dispatch_many(list(turn.tool_calls))
+                    results = [result.to_protocol_block() for result in dispatched]
+                else:
+                    ids = [call.tool_use_id for call in turn.tool_calls]
+                    results = [tool_result(id_, CUT_SHORT, True) for id_ in ids]
+            except ToolsInterrupted as interrupted:
+                append_round(messages, reply, interrupted.blocks, show)
+                raise
+            append_round(messages, reply, results, show)
+        if stop_reason is not None:
+            break
+    stop_reason = stop_reason or LoopStopReason.MAX_TURNS
+    said = turn.provider_stop_reason
+    return AgentLoopResult(stop_reason, turns, made, turn.text, said)
+
+
+def append_round(
+    messages: History, reply: Message, results: list[Block], show: Show
+) -> None:
+    """Store a reply and its results in one step: no call is ever left unanswered."""
+    answer = [{"role": "user", "content": results}] if results else []
+    messages += [reply, *answer]
+    for message in answer:
+        show(message)
+
+
+# --- 6. The workspace and its file tools (new) ---
 
 HEAVY = {".git", "node_modules", "__pycache__", ".venv"}  # glob skips them unless named
 CHUNK = 2**20  # bytes
@@ -1291,7 +1156,7 @@ def visible_name(name: str) -> str:
     return shown.replace("\n", "\\n").replace("\r", "\\r")
 
 
-# --- 8. The bash tool (changed from s01) ---
+# --- 7. The bash tool (changed from s01) ---
 
 INHERITED = [  # exact names: a prefix such as LC_ would let LC_SECRET through
     *("PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP"),
@@ -1426,7 +1291,201 @@ def head_and_tail(output: BinaryIO) -> str:
     return CONTROLS.sub("\ufffd", text).rstrip("\n")
 
 
-# --- 9. Providers (carried from s01) ---
+# --- 8. The five tools (new) ---
+
+TEXT = {"type": "string"}
+FROM_1 = {"type": "integer", "minimum": 1}
+
+
+def build_registry(workspace: Workspace, trace: Trace | None = None) -> ToolRegistry:
+    """The five tools, bound to a workspace that no argument can change."""
+    registry = ToolRegistry(trace=trace)
+    registry.register(
+        ToolSpec(
+            "read_file",
+            "Read a UTF-8 text file. offset is the first line, limit how many lines "
+            "(2000). The last line in brackets says how to go on.",
+            object_schema({"path": TEXT, "offset": FROM_1, "limit": FROM_1}, ["path"]),
+            workspace.read_file,
+            concurrent_safe=True,
+        ),
+        ToolSpec(
+            "write_file",
+            "Create a file, or replace one that you have read. Its folders are made.",
+            object_schema({"path": TEXT, "content": TEXT}, ["path", "content"]),
+            workspace.write_file,
+        ),
+        ToolSpec(
+            "edit_file",
+            "Replace old_text, which must be in the file exactly once, by new_text.",
+            object_schema(
+                {"path": TEXT, "old_text": TEXT, "new_text": TEXT},
+                ["path", "old_text", "new_text"],
+            ),
+            workspace.edit_file,
+        ),
+        ToolSpec(
+            "glob",
+            "List files by a pattern such as **/*.py, relative to the workspace.",
+            object_schema({"pattern": TEXT}, ["pattern"]),
+            workspace.glob,
+            concurrent_safe=True,
+        ),
+        ToolSpec(
+            "bash",
+            "Run a bash command in the workspace, without input. Exit code 1 is how "
+            "grep says no match. What runs in the background ends with the call.",
+            object_schema(
+                {"command": TEXT, "timeout_seconds": {**FROM_1, "maximum": 600}},
+                ["command"],
+            ),
+            workspace.bash,
+        ),
+    )
+    return registry
+
+
+# ======================================================================================
+# Here the chapter ends. What follows is s01's, letter for letter, but for "Running it",
+# which gives the loop a registry in the place of a folder, and takes --trace.
+# ======================================================================================
+
+
+# --- 9. One turn, normalised once (carried from s01) ---
+
+TRUNCATED = {
+    "max_tokens": LoopStopReason.MAX_TOKENS,
+    "model_context_window_exceeded": LoopStopReason.CONTEXT_WINDOW_EXCEEDED,
+}
+NEVER_IN_A_REPLY = ("tool_result", "image", "document")  # only users may send these
+NOT_JSON = (TypeError, ValueError, RecursionError)
+
+
+@dataclass(frozen=True)
+class AgentTurn:
+    """One reply of a provider, as plain values that the next request can carry."""
+
+    content: list[Block]
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    provider_stop_reason: str | None
+
+    @classmethod
+    def from_response(cls, response: object, seen_ids: set[str]) -> AgentTurn:
+        """Read an SDK object or a dict; `seen_ids` is extended with this turn's ids."""
+        content: list[Block] = []
+        calls: list[ToolCall] = []
+        for block in received_blocks(response):
+            if block.get("type") == "tool_use":
+                calls.append(normal_call(block, seen_ids))
+                content.append(stored_call(block, calls[-1]))
+            elif may_be_sent_back(block) and (copy := sendable(block)):
+                content.append(copy)
+        text = "\n".join(block["text"] for block in content if block["type"] == "text")
+        said = field(response, "stop_reason")
+        return cls(content, text, tuple(calls), said if isinstance(said, str) else None)
+
+    def why_stop(self) -> LoopStopReason | None:
+        """Why the loop must stop after this turn, or None: the first row that fits."""
+        said = self.provider_stop_reason
+        if said == "refusal":
+            return LoopStopReason.REFUSAL
+        if said in TRUNCATED:
+            return TRUNCATED[said]
+        if self.tool_calls or (said == "pause_turn" and self.content):
+            return None
+        return LoopStopReason.FINAL_ANSWER if self.text else LoopStopReason.NO_ANSWER
+
+
+def field(value: object, name: str) -> Any:
+    """A key of a dict or an attribute of an SDK object; None when it is missing."""
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+
+def received_blocks(response: object) -> Iterator[Block]:
+    """The reply's blocks as dicts; a bare string, as some gateways send, is a text."""
+    content = field(response, "content")
+    for item in content if isinstance(content, (list, tuple)) else [content]:
+        if isinstance(item, str):
+            yield {"type": "text", "text": item}
+        elif isinstance(item, dict) or hasattr(item, "__dict__"):
+            yield item if isinstance(item, dict) else received_fields(item)
+
+
+def received_fields(value: object) -> Block:
+    """The fields of an SDK object that really came; its defaults are no part of it."""
+    came = field(value, "model_fields_set")
+    fields = {k: v for k, v in vars(value).items() if came is None or k in came}
+    return {**fields, **(field(value, "model_extra") or {})}
+
+
+def may_be_sent_back(block: Block) -> bool:
+    """Whether the API takes a block of this kind from an assistant; no blank text."""
+    kind, text = block.get("type"), block.get("text")
+    if kind == "text":
+        return isinstance(text, str) and bool(text.strip())
+    return isinstance(kind, str) and kind not in NEVER_IN_A_REPLY
+
+
+def sendable(value: object) -> Any:
+    """A copy as plain JSON, lone surrogates replaced; None if it is no such thing."""
+    try:
+        text = json.dumps(
+            value, default=received_fields, ensure_ascii=False, allow_nan=False
+        )
+        copy = json.loads(text.encode("utf-8", "replace"))
+        return copy if nesting(copy) <= 2 * MAX_DEPTH else None
+    except NOT_JSON:
+        return None
+
+
+def encodable(text: str) -> str:
+    """The text without lone surrogates, which UTF-8 cannot carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def nesting(value: object) -> int:
+    """How many lists and objects are inside each other."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return 1 + max(map(nesting, value), default=0) if isinstance(value, list) else 0
+
+
+def normal_call(block: Block, seen_ids: set[str]) -> ToolCall:
+    """The call as it came, in a copy of its own, under an id that is new and valid."""
+    id_ = block["id"] if isinstance(block.get("id"), str) else ""
+    number = len(seen_ids)
+    while not re.fullmatch("[A-Za-z0-9_-]+", id_) or id_ in seen_ids:
+        number += 1
+        id_ = f"call_{number}"
+    seen_ids.add(id_)
+    arguments = block.get("input")
+    with suppress(*NOT_JSON):
+        arguments = json.loads(json.dumps(arguments))
+    return ToolCall(id_, block.get("name"), arguments)
+
+
+def stored_call(block: Block, call: ToolCall) -> Block:
+    """The same call for history: an id, a name and an object that the API accepts."""
+    arguments = sendable(block.get("input"))
+    name = call.name if isinstance(call.name, str) else ""
+    return {
+        **(sendable({**block, "input": {}}) or {}),
+        "type": "tool_use",
+        "id": call.tool_use_id,
+        "name": re.sub("[^A-Za-z0-9_-]", "_", name)[:64] or "unnamed",
+        "input": arguments if isinstance(arguments, dict) else {},
+    }
+
+
+def used_ids(messages: History) -> set[str]:
+    """Every tool_use id in a history."""
+    contents = (field(message, "content") for message in messages)
+    blocks = (block for c in contents if isinstance(c, list) for block in c)
+    return {field(b, "id") for b in blocks if field(b, "type") == "tool_use"}
+
+
+# --- 10. Providers (carried from s01) ---
 
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
 SETTINGS = (*CREDENTIALS, "MODEL_ID", "ANTHROPIC_MODEL")
@@ -1537,7 +1596,7 @@ def live_provider(model: str | None, system: str) -> AnthropicProvider:
     return AnthropicProvider(chosen or DEFAULT_MODEL, system, settings)
 
 
-# --- 10. The screen (carried from s01) ---
+# --- 11. The screen (carried from s01) ---
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 SCREEN_LINES = 12  # of one tool result
@@ -1614,59 +1673,7 @@ def ask_user() -> Iterator[str]:
             yield question
 
 
-# --- 11. Running it (changed from s01) ---
-
-TEXT = {"type": "string"}
-FROM_1 = {"type": "integer", "minimum": 1}
-
-
-def build_registry(workspace: Workspace, trace: Trace | None = None) -> ToolRegistry:
-    """The five tools, bound to a workspace that no argument can change."""
-    registry = ToolRegistry(trace=trace)
-    registry.register(
-        ToolSpec(
-            "read_file",
-            "Read a UTF-8 text file. offset is the first line, limit how many lines "
-            "(2000). The last line in brackets says how to go on.",
-            object_schema({"path": TEXT, "offset": FROM_1, "limit": FROM_1}, ["path"]),
-            workspace.read_file,
-            concurrent_safe=True,
-        ),
-        ToolSpec(
-            "write_file",
-            "Create a file, or replace one that you have read. Its folders are made.",
-            object_schema({"path": TEXT, "content": TEXT}, ["path", "content"]),
-            workspace.write_file,
-        ),
-        ToolSpec(
-            "edit_file",
-            "Replace old_text, which must be in the file exactly once, by new_text.",
-            object_schema(
-                {"path": TEXT, "old_text": TEXT, "new_text": TEXT},
-                ["path", "old_text", "new_text"],
-            ),
-            workspace.edit_file,
-        ),
-        ToolSpec(
-            "glob",
-            "List files by a pattern such as **/*.py, relative to the workspace.",
-            object_schema({"pattern": TEXT}, ["pattern"]),
-            workspace.glob,
-            concurrent_safe=True,
-        ),
-        ToolSpec(
-            "bash",
-            "Run a bash command in the workspace, without input. Exit code 1 is how "
-            "grep says no match. What runs in the background ends with the call.",
-            object_schema(
-                {"command": TEXT, "timeout_seconds": {**FROM_1, "maximum": 600}},
-                ["command"],
-            ),
-            workspace.bash,
-        ),
-    )
-    return registry
-
+# --- 12. Running it (changed from s01) ---
 
 def system_text(workdir: Path) -> str:
     """The fixed instructions; no time in them, so that the provider can cache them."""
