@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 Block = dict[str, Any]  # one content block of the Messages API
 Message = dict[str, Any]  # {"role": ..., "content": ...}
@@ -38,9 +38,11 @@ MAX_DEPTH = 100  # nesting of arguments and schemas
 MAX_RESULT_CHARS = 30_000  # of one tool result
 TIMEOUT_SECONDS = 120  # of one command
 DEFAULT_MODEL = "claude-sonnet-5-5"
+NOT_JSON = (TypeError, ValueError, RecursionError)  # what json raises
 
 
 # --- 1. Words (new) ---
+
 
 @dataclass(frozen=True)
 class ToolCall:
@@ -61,7 +63,20 @@ class LoopStopReason(str, Enum):
     CONTEXT_WINDOW_EXCEEDED = "context_window_exceeded"
     NO_ANSWER = "no_answer"
 
-    __str__ = str.__str__
+    __str__ = str.__str__  # prints as its value on every Python
+
+
+class Usage(NamedTuple):
+    """Tokens, by the provider's own names; 0 where it says nothing."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+
+    def plus(self, other: Usage) -> Usage:
+        """The sums, count by count."""
+        return Usage(*map(sum, zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -73,6 +88,7 @@ class AgentLoopResult:
     tool_calls: int
     final_text: str
     provider_stop_reason: str | None
+    usage: Usage
 
 
 class ToolsInterrupted(KeyboardInterrupt):
@@ -91,6 +107,11 @@ def tool_result(tool_use_id: str, text: str, is_error: bool) -> Block:
     """The block that answers one tool_use; the API refuses an error without text."""
     block: Block = {"type": "tool_result", "tool_use_id": tool_use_id, "content": text}
     return {**block, "is_error": True} if is_error else block
+
+
+def encodable(text: str) -> str:
+    """The text without lone surrogates, which UTF-8 cannot carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 # --- 2. The loop (new) ---
@@ -115,23 +136,22 @@ def agent_loop(
         raise ValueError(f"max_turns must be at least 1, got {max_turns}")
     tools = [BASH_TOOL]
     seen_ids = used_ids(messages)
+    usage = Usage()
     made = turns = 0
     while turns < max_turns:
         turns += 1
         turn = AgentTurn.from_response(provider.create(messages, tools), seen_ids)
         made += len(turn.tool_calls)
+        usage = usage.plus(turn.usage)
         stop_reason = turn.why_stop()
-        if stop_reason is LoopStopReason.REFUSAL:
-            break  # nothing of it enters history
-        if turn.tool_calls or turn.text or stop_reason is None:
+        if turn.enters_history():
             reply = {"role": "assistant", "content": turn.content}
             show(reply)
             try:
                 if stop_reason is None:
                     results = run_tools(turn.tool_calls, workdir)
                 else:
-                    ids = [call.tool_use_id for call in turn.tool_calls]
-                    results = [tool_result(id_, CUT_SHORT, True) for id_ in ids]
+                    results = cut_short(turn.tool_calls)
             except ToolsInterrupted as interrupted:
                 append_round(messages, reply, interrupted.blocks, show)
                 raise
@@ -140,7 +160,12 @@ def agent_loop(
             break
     stop_reason = stop_reason or LoopStopReason.MAX_TURNS
     said = turn.provider_stop_reason
-    return AgentLoopResult(stop_reason, turns, made, turn.text, said)
+    return AgentLoopResult(stop_reason, turns, made, turn.text, said, usage)
+
+
+def cut_short(calls: Sequence[ToolCall]) -> list[Block]:
+    """The answers to calls of a reply that was cut off: the last may be half a call."""
+    return [tool_result(call.tool_use_id, CUT_SHORT, is_error=True) for call in calls]
 
 
 def append_round(
@@ -259,7 +284,6 @@ TRUNCATED = {
     "model_context_window_exceeded": LoopStopReason.CONTEXT_WINDOW_EXCEEDED,
 }
 NEVER_IN_A_REPLY = ("tool_result", "image", "document")  # only users may send these
-NOT_JSON = (TypeError, ValueError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -270,6 +294,7 @@ class AgentTurn:
     text: str
     tool_calls: tuple[ToolCall, ...]
     provider_stop_reason: str | None
+    usage: Usage
 
     @classmethod
     def from_response(cls, response: object, seen_ids: set[str]) -> AgentTurn:
@@ -278,16 +303,20 @@ class AgentTurn:
         calls: list[ToolCall] = []
         for block in received_blocks(response):
             if block.get("type") == "tool_use":
-                calls.append(normal_call(block, seen_ids))
-                content.append(stored_call(block, calls[-1]))
-            elif may_be_sent_back(block) and (copy := sendable(block)):
+                call = raw_call(block, seen_ids)
+                calls.append(call)
+                content.append(call_for_history(block, call))
+            elif may_be_sent_back(block) and (copy := as_json(block)):
                 content.append(copy)
         text = "\n".join(block["text"] for block in content if block["type"] == "text")
-        said = field(response, "stop_reason")
-        return cls(content, text, tuple(calls), said if isinstance(said, str) else None)
+        stop_reason = field(response, "stop_reason")
+        if not isinstance(stop_reason, str):
+            stop_reason = None
+        usage = tokens_used(field(response, "usage"))
+        return cls(content, text, tuple(calls), stop_reason, usage)
 
     def why_stop(self) -> LoopStopReason | None:
-        """Why the loop must stop after this turn, or None: the first row that fits."""
+        """Why the loop must stop after this turn; None: go on. The first that fits."""
         said = self.provider_stop_reason
         if said == "refusal":
             return LoopStopReason.REFUSAL
@@ -297,24 +326,43 @@ class AgentTurn:
             return None
         return LoopStopReason.FINAL_ANSWER if self.text else LoopStopReason.NO_ANSWER
 
+    def enters_history(self) -> bool:
+        """A refusal does not, nor does a reply that has nothing to say or to do."""
+        if self.provider_stop_reason == "refusal":
+            return False
+        return bool(self.text or self.tool_calls or self.why_stop() is None)
+
 
 def field(value: object, name: str) -> Any:
     """A key of a dict or an attribute of an SDK object; None when it is missing."""
     return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
 
 
+def tokens_used(usage: object) -> Usage:
+    """The counts of a reply; what is no whole number from 0 on counts as 0."""
+    counts = [field(usage, name) for name in Usage._fields]
+    return Usage(*[n if type(n) is int and n >= 0 else 0 for n in counts])
+
+
 def received_blocks(response: object) -> Iterator[Block]:
     """The reply's blocks as dicts; a bare string, as some gateways send, is a text."""
     content = field(response, "content")
-    for item in content if isinstance(content, (list, tuple)) else [content]:
+    if not isinstance(content, (list, tuple)):
+        content = [content]
+    for item in content:
         if isinstance(item, str):
             yield {"type": "text", "text": item}
-        elif isinstance(item, dict) or hasattr(item, "__dict__"):
-            yield item if isinstance(item, dict) else received_fields(item)
+        elif isinstance(item, dict):
+            yield item
+        elif hasattr(item, "__dict__"):
+            yield received_fields(item)
 
 
 def received_fields(value: object) -> Block:
-    """The fields of an SDK object that really came; its defaults are no part of it."""
+    """What the SDK object was made from: pydantic knows its defaults from what came.
+
+    Raises TypeError for a value without fields, as `json.dumps` wants it.
+    """
     came = field(value, "model_fields_set")
     fields = {k: v for k, v in vars(value).items() if came is None or k in came}
     return {**fields, **(field(value, "model_extra") or {})}
@@ -328,31 +376,29 @@ def may_be_sent_back(block: Block) -> bool:
     return isinstance(kind, str) and kind not in NEVER_IN_A_REPLY
 
 
-def sendable(value: object) -> Any:
+def as_json(value: object) -> Any:
     """A copy as plain JSON, lone surrogates replaced; None if it is no such thing."""
     try:
         text = json.dumps(
             value, default=received_fields, ensure_ascii=False, allow_nan=False
         )
         copy = json.loads(text.encode("utf-8", "replace"))
+        # Deeper than any arguments that pass, and far from json's own limit.
         return copy if nesting(copy) <= 2 * MAX_DEPTH else None
     except NOT_JSON:
         return None
-
-
-def encodable(text: str) -> str:
-    """The text without lone surrogates, which UTF-8 cannot carry."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def nesting(value: object) -> int:
     """How many lists and objects are inside each other."""
     if isinstance(value, dict):
         value = list(value.values())
-    return 1 + max(map(nesting, value), default=0) if isinstance(value, list) else 0
+    if not isinstance(value, list):
+        return 0
+    return 1 + max(map(nesting, value), default=0)
 
 
-def normal_call(block: Block, seen_ids: set[str]) -> ToolCall:
+def raw_call(block: Block, seen_ids: set[str]) -> ToolCall:
     """The call as it came, in a copy of its own, under an id that is new and valid."""
     id_ = block["id"] if isinstance(block.get("id"), str) else ""
     number = len(seen_ids)
@@ -366,12 +412,12 @@ def normal_call(block: Block, seen_ids: set[str]) -> ToolCall:
     return ToolCall(id_, block.get("name"), arguments)
 
 
-def stored_call(block: Block, call: ToolCall) -> Block:
-    """The same call for history: an id, a name and an object that the API accepts."""
-    arguments = sendable(block.get("input"))
+def call_for_history(block: Block, call: ToolCall) -> Block:
+    """The same call with an id, a name and an input that the API accepts."""
+    arguments = as_json(block.get("input"))
     name = call.name if isinstance(call.name, str) else ""
     return {
-        **(sendable({**block, "input": {}}) or {}),
+        **(as_json({**block, "input": {}}) or {}),
         "type": "tool_use",
         "id": call.tool_use_id,
         "name": re.sub("[^A-Za-z0-9_-]", "_", name)[:64] or "unnamed",
@@ -381,9 +427,13 @@ def stored_call(block: Block, call: ToolCall) -> Block:
 
 def used_ids(messages: History) -> set[str]:
     """Every tool_use id in a history."""
-    contents = (field(message, "content") for message in messages)
-    blocks = (block for c in contents if isinstance(c, list) for block in c)
-    return {field(b, "id") for b in blocks if field(b, "type") == "tool_use"}
+    ids: set[str] = set()
+    for message in messages:
+        content = field(message, "content")
+        for block in content if isinstance(content, list) else []:
+            if field(block, "type") == "tool_use":
+                ids.add(field(block, "id"))
+    return ids
 
 
 # --- 5. Providers (new) ---
@@ -575,6 +625,7 @@ def ask_user() -> Iterator[str]:
 
 
 # --- 7. Running it (new) ---
+
 
 def system_text(workdir: Path) -> str:
     """The fixed instructions; no time in them, so that the provider can cache them."""

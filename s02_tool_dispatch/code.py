@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import errno
 import fnmatch
+import functools
 import inspect
 import json
 import math
@@ -26,10 +27,12 @@ import re
 import stat
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -51,9 +54,11 @@ MAX_MATCHES = 200  # shown by glob
 MAX_GLOB_STEPS = 2_000_000  # names compared by one glob
 TIMEOUT_SECONDS = 120  # of one command, unless the call says otherwise
 DEFAULT_MODEL = "claude-sonnet-5-5"
+NOT_JSON = (TypeError, ValueError, RecursionError)  # what json raises
 
 
 # --- 1. Words (carried from s01) ---
+
 
 @dataclass(frozen=True)
 class ToolCall:
@@ -74,7 +79,20 @@ class LoopStopReason(str, Enum):
     CONTEXT_WINDOW_EXCEEDED = "context_window_exceeded"
     NO_ANSWER = "no_answer"
 
-    __str__ = str.__str__
+    __str__ = str.__str__  # prints as its value on every Python
+
+
+class Usage(NamedTuple):
+    """Tokens, by the provider's own names; 0 where it says nothing."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+
+    def plus(self, other: Usage) -> Usage:
+        """The sums, count by count."""
+        return Usage(*map(sum, zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -86,6 +104,7 @@ class AgentLoopResult:
     tool_calls: int
     final_text: str
     provider_stop_reason: str | None
+    usage: Usage
 
 
 class ToolsInterrupted(KeyboardInterrupt):
@@ -104,6 +123,11 @@ def tool_result(tool_use_id: str, text: str, is_error: bool) -> Block:
     """The block that answers one tool_use; the API refuses an error without text."""
     block: Block = {"type": "tool_result", "tool_use_id": tool_use_id, "content": text}
     return {**block, "is_error": True} if is_error else block
+
+
+def encodable(text: str) -> str:
+    """The text without lone surrogates, which UTF-8 cannot carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 # --- 2. Results and errors (new) ---
@@ -127,12 +151,12 @@ class ToolErrorCode(str, Enum):
 class ToolFailure(ValueError):
     """A failure that its raiser expects: `message` is written for the model."""
 
-    message = "the tool failed"
+    message = "the tool failed"  # these two for a subclass with an __init__ of its own
     code = str(ToolErrorCode.EXECUTION_ERROR)
 
     def __init__(self, message: str, code: str = ToolErrorCode.EXECUTION_ERROR) -> None:
         super().__init__(message)
-        self.message, self.code = str(message), str(code) or type(self).code
+        self.message, self.code = str(message), str(code or self.code)
 
 
 class ToolDispatchResult(NamedTuple):
@@ -170,27 +194,22 @@ class TraceRecord:
     detail: str
 
 
-def told_to_model(error: BaseException) -> tuple[str, str]:
-    """The text and the code for any exception; a surprise shows only its type."""
+def failed(call: ToolCall, error: BaseException) -> ToolDispatchResult:
+    """The result for a call that ended with `error`; a surprise shows only its type."""
     if isinstance(error, ToolFailure):
-        return error.message, error.code
-    if isinstance(error, KeyboardInterrupt):
-        return OUTCOME_UNKNOWN, str(ToolErrorCode.CANCELLED)
-    text = f"unexpected {type(error).__name__} inside the tool: try another way"
-    return text, str(ToolErrorCode.EXECUTION_ERROR)
-
-
-def failed(call: ToolCall, error: BaseException, text: str = "") -> ToolDispatchResult:
-    """The result for a call that ended with `error`."""
-    told, code = told_to_model(error)
-    content = storable_text(f"Error [{code}]: {text or told}")
-    return ToolDispatchResult(call, content, code)
+        text, code = error.message, error.code
+    elif isinstance(error, KeyboardInterrupt):
+        text, code = OUTCOME_UNKNOWN, str(ToolErrorCode.CANCELLED)
+    else:
+        text = f"unexpected {type(error).__name__} inside the tool: try another way"
+        code = str(ToolErrorCode.EXECUTION_ERROR)
+    return ToolDispatchResult(call, storable_text(f"Error [{code}]: {text}"), code)
 
 
 def result_text(returned: object) -> str:
     """A handler's return value as text; ToolFailure if it is no text and no JSON."""
     if isinstance(returned, str):
-        return str.__str__(returned) or NO_OUTPUT
+        return str.__str__(returned) or NO_OUTPUT  # of a subclass, only its characters
     if returned is None:
         return NO_OUTPUT
     if inspect.isawaitable(returned):
@@ -211,7 +230,7 @@ def awaited(awaitable: Any) -> object:
 
     try:
         asyncio.get_running_loop()
-    except RuntimeError:
+    except RuntimeError:  # none is running: this is the normal case
         return asyncio.run(whole())
     getattr(awaitable, "close", lambda: None)()
     raise ToolFailure("an async tool cannot be dispatched inside a running event loop")
@@ -219,9 +238,7 @@ def awaited(awaitable: Any) -> object:
 
 def storable_text(text: str) -> str:
     """The one choke point of every content: it can be sent, and it is bounded."""
-    if not text.isascii():
-        text = encodable(text)
-    text = text.replace("\0", "\ufffd")
+    text = encodable(text).replace("\0", "\ufffd")
     if len(text) <= MAX_RESULT_CHARS:
         return text
     half = (MAX_RESULT_CHARS - 100) // 2
@@ -232,17 +249,10 @@ def storable_text(text: str) -> str:
 # --- 3. The schema, compiled (new) ---
 
 Check = Callable[[object], list[str]]
-Where = Any  # None for the root, else (where the parent is, key or index)
-JSON_TYPES: dict[type, str] = {
-    str: "string",
-    int: "integer",
-    float: "number",
-    bool: "boolean",
-    dict: "object",
-    list: "array",
-    type(None): "null",
-}
-TOO_BIG = 10**4300  # Python's json writes no integer as long as this
+Compile = Callable[[Block], Check]
+Problem = tuple[str, str]  # where, as ".edits[2].path", and what is wrong there
+JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+JSON_TYPES |= {dict: "object", list: "array", type(None): "null"}
 ANNOTATIONS = {"title", "description", "default", "examples", "format", "deprecated"}
 ANNOTATIONS |= {"$schema", "$comment"}
 # keyword -> (whether its value can be enforced, what that value must be)
@@ -260,8 +270,9 @@ KEYWORDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 def are_names(value: object) -> bool:
     """Whether this is a list of texts, each there once."""
-    texts = [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
-    return texts == value and len(set(texts)) == len(texts)
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        return False
+    return len(set(value)) == len(value)
 
 
 def compile_schema(schema: object) -> Check:
@@ -276,7 +287,14 @@ def compile_schema(schema: object) -> Check:
         raise ValueError(f"schema is not JSON: {type(error).__name__}") from error
     if not isinstance(plain, dict) or plain.get("type") != "object":
         raise ValueError('schema.type must be "object" at the root')
-    return SchemaNode(plain, "schema", 0).problems
+    refuse_unless_enforceable(plain, "schema", 0)
+
+    def check(value: object) -> list[str]:
+        first = islice(problems_in(plain, value, 0), MAX_PROBLEMS + 1)
+        told = [f"{where[1:] or 'arguments'} {what}" for where, what in first]
+        return [*told[:MAX_PROBLEMS], "and more"] if len(told) > MAX_PROBLEMS else told
+
+    return check
 
 
 def refuse_unless_enforceable(schema: object, where: str, depth: int) -> None:
@@ -291,122 +309,77 @@ def refuse_unless_enforceable(schema: object, where: str, depth: int) -> None:
         usable, must_be = KEYWORDS.get(keyword, (lambda value: True, ""))
         if not usable(value):
             raise ValueError(f"{where}.{keyword} must be {must_be}")
-    unknown = set(schema.get("required", ())) - set(schema.get("properties", ()))
+    properties = schema.get("properties", {})
+    unknown = set(schema.get("required", [])) - set(properties)
     if unknown and schema.get("additionalProperties") is False:
         raise ValueError(f"{where}.required: {sorted(unknown)} can never be given")
+    for name, part in properties.items():
+        refuse_unless_enforceable(part, f"{where}.properties.{name}", depth + 1)
+    if "items" in schema:
+        refuse_unless_enforceable(schema["items"], f"{where}.items", depth + 1)
 
 
-class SchemaNode:
-    """One compiled schema object; a type in `instant` needs no further look."""
-
-    def __init__(self, schema: Block, where: str, depth: int) -> None:
-        refuse_unless_enforceable(schema, where, depth)
-        self.type: str | None = schema.get("type")
-        self.required: list[str] = schema.get("required", [])
-        self.closed: bool = schema.get("additionalProperties") is False
-        self.enum: list[object] | None = schema.get("enum")
-        self.minimum = schema.get("minimum", -math.inf)
-        self.maximum = schema.get("maximum", math.inf)
-        self.properties = {
-            name: SchemaNode(part, f"{where}.properties.{name}", depth + 1)
-            for name, part in schema.get("properties", {}).items()
-        }
-        self.items = ANYTHING
-        if "items" in schema:
-            self.items = SchemaNode(schema["items"], f"{where}.items", depth + 1)
-        simple = self.type in ("string", "boolean", "null") and self.enum is None
-        self.instant = {t for t in JSON_TYPES if simple and JSON_TYPES[t] == self.type}
-
-    def problems(self, value: object) -> list[str]:
-        """What is wrong with a whole value, bounded."""
-        problems: list[str] = []
-        self.walk(value, None, 0, problems)
-        if len(problems) > MAX_PROBLEMS:
-            problems[MAX_PROBLEMS:] = ["and more"]
-        return problems
-
-    def walk(self, value: Any, where: Where, depth: int, problems: list[str]) -> None:
-        """Add what is wrong with `value` or anywhere inside it."""
-        if len(problems) > MAX_PROBLEMS:
-            return
-        problem = self.misfit(value, depth)
-        if problem:
-            problems.append(f"{spelled(where)} {problem}")
-        elif type(value) is dict:
-            self.walk_object(value, where, depth, problems)
-        elif type(value) is list:
-            for index, item in enumerate(value):
-                if type(item) not in self.items.instant:
-                    self.items.walk(item, (where, index), depth + 1, problems)
-
-    def walk_object(
-        self, value: Block, where: Where, depth: int, problems: list[str]
-    ) -> None:
-        """Check what is there, then say what is missing."""
-        for name, item in value.items():
-            if type(name) is not str:
-                return problems.append(f"{spelled(where)} has a name that is no text")
-            node = self.properties.get(name, ANYTHING)
-            if node is ANYTHING and self.closed:
-                accepted = ", ".join(self.properties)[:500] or "nothing"
-                extra = spelled((where, name))
-                problems.append(f"{extra} is unexpected; accepted: {accepted}")
-                if len(problems) > MAX_PROBLEMS:
-                    return
-            elif type(item) not in node.instant:
-                before = len(problems)
-                node.walk(item, (where, name), depth + 1, problems)
-                if item is None and problems[before:] and name not in self.required:
-                    problems[-1] += ": omit it"
-        for name in self.required:
-            if name not in value:
-                problems.append(f"{spelled((where, name))} is missing")
-
-    def misfit(self, value: Any, depth: int) -> str:
-        """What is wrong with this value itself; empty if it fits."""
-        kind = JSON_TYPES.get(type(value))
-        if kind is None:
-            return f"is no JSON value ({type(value).__name__})"
-        if depth >= MAX_DEPTH and kind in ("array", "object"):
-            return f"is nested deeper than {MAX_DEPTH}"
-        number = kind in ("integer", "number")
-        if number and not abs(value) < TOO_BIG:  # nor NaN, nor infinite
-            return "must be a finite number"
-        if self.type not in (None, kind):
-            whole = number and (kind == "integer" or value.is_integer())
-            if not (whole and self.type in ("integer", "number")):
-                article = "an" if str(self.type)[0] in "aio" else "a"
-                return f"must be {article} {self.type}, got {kind}"
-        if number and value < self.minimum:
-            return f"must be at least {self.minimum}"
-        if number and value > self.maximum:
-            return f"must be at most {self.maximum}"
-        if self.enum and not self.allows(value):
-            choices = json.dumps(self.enum, ensure_ascii=False)[1:-1]
-            return f"must be one of {choices[:500]}"
-        return ""
-
-    def allows(self, value: Any) -> bool:
-        """Whether the value equals one of the enum."""
-        values = self.enum or []
-        return (
-            value in values
-            if type(value) is str
-            else any(same(value, v) for v in values)
-        )
+def problems_in(schema: Block, value: Any, depth: int) -> Iterator[Problem]:
+    """What is wrong with a value or anywhere inside it; `where` grows on the way up."""
+    problem = misfit(schema, value, depth)
+    if problem:
+        yield "", problem
+    elif isinstance(value, dict):
+        yield from problems_in_object(schema, value, depth)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            for where, what in problems_in(schema.get("items", {}), item, depth + 1):
+                yield f"[{index}]{where}", what
 
 
-ANYTHING = SchemaNode.__new__(SchemaNode)  # the schema {}: its items are itself
-ANYTHING.__init__({}, "schema", 0)  # type: ignore[misc]
+def problems_in_object(schema: Block, value: Block, depth: int) -> Iterator[Problem]:
+    """Check what is there, then say what is missing."""
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    for name, item in value.items():
+        if not isinstance(name, str):
+            yield "", "has a name that is no text"
+        elif name not in properties and schema.get("additionalProperties") is False:
+            accepted = ", ".join(properties)[:500] or "nothing"
+            yield f".{name[:100]}", f"is unexpected; accepted: {accepted}"
+        else:
+            advice = ": omit it" if item is None and name not in required else ""
+            for where, what in problems_in(properties.get(name, {}), item, depth + 1):
+                yield f".{name[:100]}{where}", what + advice
+    for name in required:
+        if name not in value:
+            yield f".{name[:100]}", "is missing"
 
 
-def spelled(where: Where) -> str:
-    """`edits[2].path`: the text of a path, made only when there is a problem."""
-    parts: list[str] = []
-    while where is not None:
-        where, key = where
-        parts.append(f"[{key}]" if isinstance(key, int) else f".{key[:100]}")
-    return "".join(reversed(parts)).removeprefix(".") or "arguments"
+def misfit(schema: Block, value: Any, depth: int) -> str:
+    """What is wrong with this value itself; empty if it fits."""
+    kind = JSON_TYPES.get(type(value))
+    if kind is None:
+        return f"is no JSON value ({type(value).__name__})"
+    if kind in ("array", "object") and depth >= MAX_DEPTH:
+        return f"is nested deeper than {MAX_DEPTH}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "must be a finite number"
+    wanted = schema.get("type", kind)
+    if not is_a(wanted, kind, value):
+        return f"must be {'an' if wanted[0] in 'aio' else 'a'} {wanted}, got {kind}"
+    if kind in ("integer", "number"):
+        if value < schema.get("minimum", -math.inf):
+            return f"must be at least {schema['minimum']}"
+        if value > schema.get("maximum", math.inf):
+            return f"must be at most {schema['maximum']}"
+    if "enum" in schema and not any(same(value, other) for other in schema["enum"]):
+        choices = json.dumps(schema["enum"], ensure_ascii=False)[1:-1]
+        return f"must be one of {choices[:500]}"
+    return ""
+
+
+def is_a(wanted: str, kind: str, value: Any) -> bool:
+    """Whether it has the wanted type: 5.0 is an integer, 5 is a number (2020-12)."""
+    if wanted == "number":
+        return kind in ("integer", "number")
+    if wanted == "integer" and kind == "number":
+        return bool(value.is_integer())
+    return wanted == kind
 
 
 def same(left: Any, right: Any) -> bool:
@@ -414,14 +387,10 @@ def same(left: Any, right: Any) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(same, left, right))
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(
-            same(left[k], right[k]) for k in left
-        )
-    if type(left) not in JSON_TYPES or isinstance(left, bool) != isinstance(
-        right, bool
-    ):
-        return False
-    return bool(left == right)
+        if left.keys() != right.keys():
+            return False
+        return all(same(left[key], right[key]) for key in left)
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
 def object_schema(properties: Block, required: Sequence[str] = ()) -> Block:
@@ -455,18 +424,12 @@ class ToolSpec:
         return copy
 
 
-@dataclass(frozen=True)
-class RegisteredTool:
+class RegisteredTool(NamedTuple):
     """A spec that was accepted, its compiled check and its canonical JSON text."""
 
     spec: ToolSpec
     check: Check
     text: str
-
-    def definition(self) -> Block:
-        """A detached description; there is no handler in it."""
-        flags = {"concurrent_safe": self.spec.concurrent_safe}
-        return {**json.loads(self.text), **flags, "source": self.spec.source}
 
 
 class ToolRegistry:
@@ -478,14 +441,13 @@ class ToolRegistry:
 
     def __init__(
         self,
-        compile_schema: Callable[[Block], Check] = compile_schema,
+        compile_schema: Compile = compile_schema,
         trace: Trace | None = None,
     ) -> None:
         self._compile_schema = compile_schema
         self._trace = trace
         self._trace_failed = False
         self._tools: dict[str, RegisteredTool] = {}
-        self._catalogue_of: tuple[object, str, str] = (None, "", "")
         self._frozen = False
 
     def register(self, *specs: ToolSpec) -> None:
@@ -511,23 +473,28 @@ class ToolRegistry:
         """Refuse every later registration."""
         self._frozen = True
 
-    def get(self, name: str) -> Block | None:
-        """The detached definition of one tool, without its handler; None if unknown."""
-        tool = self._find(name)
-        return tool.definition() if tool else None
-
     def definitions(self) -> list[Block]:
-        """Every tool as `get` returns it, sorted by name."""
-        return [tool.definition() for tool in self._tools.values()]
+        """Every tool but its handler, detached, sorted by name."""
+        flags = ("concurrent_safe", "source")
+        return [
+            json.loads(tool.text) | {flag: getattr(tool.spec, flag) for flag in flags}
+            for tool in self._tools.values()
+        ]
+
+    def get(self, name: str) -> Block | None:
+        """One of the definitions; None if there is none of that name."""
+        return next((d for d in self.definitions() if d["name"] == name), None)
 
     def model_schemas(self) -> list[Block]:
         """What to send as `tools`: the same bytes for the same tools."""
-        schemas: list[Block] = json.loads(self._catalogue()[0])
+        schemas: list[Block] = json.loads(self._catalogue())
         return schemas
 
     def catalog_hash(self) -> str:
         """SHA-256 of the very text that `model_schemas` is read from."""
-        return self._catalogue()[1]
+        import hashlib
+
+        return hashlib.sha256(self._catalogue().encode()).hexdigest()
 
     def dispatch(self, call: ToolCall) -> ToolDispatchResult:
         """Look up, check, run; every failure but Ctrl-C comes back as a result."""
@@ -548,8 +515,7 @@ class ToolRegistry:
             if isinstance(error, KeyboardInterrupt):
                 raise
             return result
-        if self._trace:
-            self._record(result, started)
+        self._record(result, started)
         return result
 
     def dispatch_many(self, calls: Sequence[ToolCall]) -> list[ToolDispatchResult]:
@@ -558,10 +524,10 @@ class ToolRegistry:
         Calls run side by side only if each of them names a concurrent_safe tool.
         """
         results: list[Any] = [None] * len(calls)
-        waiting = iter(range(len(calls)))  # shared by the threads: each takes the next
+        waiting = deque(range(len(calls)))
 
         def work() -> None:
-            for index in waiting:
+            for index in each_once(waiting):
                 results[index] = self.dispatch(calls[index])
 
         try:
@@ -570,19 +536,14 @@ class ToolRegistry:
             else:
                 work()
         except KeyboardInterrupt:
-            raise self._interrupted(calls, results, waiting) from None
+            for index in each_once(waiting):  # what no thread has begun, none will
+                not_run = ToolFailure(NOT_RUN, ToolErrorCode.CANCELLED)
+                results[index] = failed(calls[index], not_run)
+                self._record(results[index], time.monotonic())
+            begun = [failed(call, KeyboardInterrupt()) for call in calls]
+            answers = [result or begun[i] for i, result in enumerate(results)]
+            raise ToolsInterrupted([a.to_protocol_block() for a in answers]) from None
         return results
-
-    def _interrupted(
-        self, calls: Sequence[ToolCall], results: list[Any], waiting: Iterable[int]
-    ) -> ToolsInterrupted:
-        """Answer every call: done, not run, or begun (a thread may still end it)."""
-        for index in waiting:
-            results[index] = failed(calls[index], KeyboardInterrupt(), NOT_RUN)
-            self._record(results[index], time.monotonic())
-        begun = [failed(call, KeyboardInterrupt()) for call in calls]
-        answers = [result or begun[i] for i, result in enumerate(results)]
-        return ToolsInterrupted([answer.to_protocol_block() for answer in answers])
 
     def _find(self, name: object) -> RegisteredTool | None:
         return self._tools.get(name) if type(name) is str else None
@@ -596,16 +557,8 @@ class ToolRegistry:
         known = ", ".join(self._tools) or "none"
         return f"there is no tool {asked}; the tools are: {known[:2000]}"
 
-    def _catalogue(self) -> tuple[str, str]:
-        """The text of all tools and its hash, made once for each set of tools."""
-        import hashlib
-
-        tools, (made_of, text, sha256) = self._tools, self._catalogue_of
-        if made_of is not tools:
-            text = f"[{','.join(tool.text for tool in tools.values())}]"
-            sha256 = hashlib.sha256(text.encode()).hexdigest()
-            self._catalogue_of = tools, text, sha256
-        return text, sha256
+    def _catalogue(self) -> str:
+        return f"[{','.join(tool.text for tool in self._tools.values())}]"
 
     def _record(
         self,
@@ -625,12 +578,10 @@ class ToolRegistry:
                 print(f"The trace failed ({kind}); going on.", file=sys.stderr)
 
 
-def accepted(
-    spec: ToolSpec, compile_schema: Callable[[Block], Check]
-) -> RegisteredTool:
+def accepted(spec: ToolSpec, compile_schema: Compile) -> RegisteredTool:
     """Compile one spec; ValueError or TypeError says why it is refused."""
-    text = spec.name if isinstance(spec.name, str) else ""
-    if not re.fullmatch("[A-Za-z0-9_-]{1,64}", text):
+    name = spec.name if isinstance(spec.name, str) else ""
+    if not re.fullmatch("[A-Za-z0-9_-]{1,64}", name):
         raise ValueError("a name is 1 to 64 of A-Z, a-z, 0-9, _ and -")
     if not isinstance(spec.description, str) or not spec.description.strip():
         raise ValueError("the description is blank")
@@ -646,16 +597,33 @@ def refuse_unless_callable_with(handler: Handler, schema: Block) -> None:
     """The handler must take all that the schema lets through, and need no more."""
     if not callable(handler):
         raise ValueError("the handler is not callable")
-    signature = inspect.signature(handler)
-    for names in (schema.get("properties", {}), schema.get("required", [])):
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    all_sets = [list(properties), required]
+    if schema.get("additionalProperties") is not False:
+        all_sets.append([*properties, "any other field"])
+    function, given, named = unbound(handler)
+    for names in all_sets:
         try:
-            signature.bind(**dict.fromkeys(names))
+            arguments = {**named, **dict.fromkeys(names)}
+            inspect.signature(function).bind(*given, **arguments)
         except TypeError as error:
             raise ValueError(f"handler and schema do not fit: {error}") from error
-    kinds = {parameter.kind for parameter in signature.parameters.values()}
-    is_open = schema.get("additionalProperties") is not False
-    if is_open and inspect.Parameter.VAR_KEYWORD not in kinds:
-        raise ValueError("an open schema needs a handler that takes **any keyword")
+
+
+def unbound(handler: Any) -> tuple[Any, list[object], Block]:
+    """The function behind a handler, with what a method or a partial gives it already.
+
+    `signature` hides those parameters, and a field of the same name would meet them.
+    """
+    if isinstance(handler, functools.partial):
+        function, first, named = unbound(handler.func)
+        return function, [*first, *handler.args], {**named, **handler.keywords}
+    if inspect.ismethod(handler):
+        return handler.__func__, [handler.__self__], {}
+    call = type(handler).__call__
+    if inspect.isfunction(call):  # an object of a class that defines __call__
+        return call, [handler], {}
+    return handler, [], {}
 
 
 def trace_record(
@@ -672,36 +640,42 @@ def trace_record(
     return TraceRecord(id_, name, started, seconds, outcome, chars, detail)
 
 
+def each_once(waiting: deque[int]) -> Iterator[int]:
+    """Hand out what waits; `popleft` gives each index to one thread, GIL or not."""
+    with suppress(IndexError):  # nothing waits any more
+        while True:
+            yield waiting.popleft()
+
+
 def run_in_threads(work: Callable[[], None], count: int) -> None:
     """Let `count` threads do `work`; a KeyboardInterrupt in one of them is raised here.
 
     Ctrl-C gets through at once; what then still runs ends when it ends.
     """
     import contextvars
+    import queue
     import threading
 
-    interrupted = threading.Event()
+    finished: queue.SimpleQueue[bool] = queue.SimpleQueue()
 
     def guarded() -> None:
         try:
             work()
+            finished.put(True)
         except KeyboardInterrupt:
-            interrupted.set()
+            finished.put(False)
 
-    threads: list[threading.Thread] = []
+    started = 0
     with suppress(RuntimeError):  # no more threads to be had: go on with these
-        for _ in range(count):
-            context = contextvars.copy_context()
-            thread = threading.Thread(target=context.run, args=(guarded,), daemon=True)
-            thread.start()
-            threads.append(thread)
-    if not threads:
+        while started < count:
+            run = contextvars.copy_context().run
+            threading.Thread(target=run, args=(guarded,), daemon=True).start()
+            started += 1
+    if not started:
         work()
-    for thread in threads:
-        while thread.is_alive() and not interrupted.is_set():
-            thread.join(0.1)
-    if interrupted.is_set():
-        raise KeyboardInterrupt
+    for _ in range(started):
+        if not finished.get():
+            raise KeyboardInterrupt
 
 
 # --- 5. The loop (changed from s01) ---
@@ -726,15 +700,15 @@ def agent_loop(
         raise ValueError(f"max_turns must be at least 1, got {max_turns}")
     tools = registry.model_schemas()
     seen_ids = used_ids(messages)
+    usage = Usage()
     made = turns = 0
     while turns < max_turns:
         turns += 1
         turn = AgentTurn.from_response(provider.create(messages, tools), seen_ids)
         made += len(turn.tool_calls)
+        usage = usage.plus(turn.usage)
         stop_reason = turn.why_stop()
-        if stop_reason is LoopStopReason.REFUSAL:
-            break  # nothing of it enters history
-        if turn.tool_calls or turn.text or stop_reason is None:
+        if turn.enters_history():
             reply = {"role": "assistant", "content": turn.content}
             show(reply)
             try:
@@ -742,8 +716,7 @@ def agent_loop(
                     dispatched = registry.dispatch_many(list(turn.tool_calls))
                     results = [result.to_protocol_block() for result in dispatched]
                 else:
-                    ids = [call.tool_use_id for call in turn.tool_calls]
-                    results = [tool_result(id_, CUT_SHORT, True) for id_ in ids]
+                    results = cut_short(turn.tool_calls)
             except ToolsInterrupted as interrupted:
                 append_round(messages, reply, interrupted.blocks, show)
                 raise
@@ -752,7 +725,12 @@ def agent_loop(
             break
     stop_reason = stop_reason or LoopStopReason.MAX_TURNS
     said = turn.provider_stop_reason
-    return AgentLoopResult(stop_reason, turns, made, turn.text, said)
+    return AgentLoopResult(stop_reason, turns, made, turn.text, said, usage)
+
+
+def cut_short(calls: Sequence[ToolCall]) -> list[Block]:
+    """The answers to calls of a reply that was cut off: the last may be half a call."""
+    return [tool_result(call.tool_use_id, CUT_SHORT, is_error=True) for call in calls]
 
 
 def append_round(
@@ -1358,7 +1336,6 @@ TRUNCATED = {
     "model_context_window_exceeded": LoopStopReason.CONTEXT_WINDOW_EXCEEDED,
 }
 NEVER_IN_A_REPLY = ("tool_result", "image", "document")  # only users may send these
-NOT_JSON = (TypeError, ValueError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -1369,6 +1346,7 @@ class AgentTurn:
     text: str
     tool_calls: tuple[ToolCall, ...]
     provider_stop_reason: str | None
+    usage: Usage
 
     @classmethod
     def from_response(cls, response: object, seen_ids: set[str]) -> AgentTurn:
@@ -1377,16 +1355,20 @@ class AgentTurn:
         calls: list[ToolCall] = []
         for block in received_blocks(response):
             if block.get("type") == "tool_use":
-                calls.append(normal_call(block, seen_ids))
-                content.append(stored_call(block, calls[-1]))
-            elif may_be_sent_back(block) and (copy := sendable(block)):
+                call = raw_call(block, seen_ids)
+                calls.append(call)
+                content.append(call_for_history(block, call))
+            elif may_be_sent_back(block) and (copy := as_json(block)):
                 content.append(copy)
         text = "\n".join(block["text"] for block in content if block["type"] == "text")
-        said = field(response, "stop_reason")
-        return cls(content, text, tuple(calls), said if isinstance(said, str) else None)
+        stop_reason = field(response, "stop_reason")
+        if not isinstance(stop_reason, str):
+            stop_reason = None
+        usage = tokens_used(field(response, "usage"))
+        return cls(content, text, tuple(calls), stop_reason, usage)
 
     def why_stop(self) -> LoopStopReason | None:
-        """Why the loop must stop after this turn, or None: the first row that fits."""
+        """Why the loop must stop after this turn; None: go on. The first that fits."""
         said = self.provider_stop_reason
         if said == "refusal":
             return LoopStopReason.REFUSAL
@@ -1396,24 +1378,43 @@ class AgentTurn:
             return None
         return LoopStopReason.FINAL_ANSWER if self.text else LoopStopReason.NO_ANSWER
 
+    def enters_history(self) -> bool:
+        """A refusal does not, nor does a reply that has nothing to say or to do."""
+        if self.provider_stop_reason == "refusal":
+            return False
+        return bool(self.text or self.tool_calls or self.why_stop() is None)
+
 
 def field(value: object, name: str) -> Any:
     """A key of a dict or an attribute of an SDK object; None when it is missing."""
     return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
 
 
+def tokens_used(usage: object) -> Usage:
+    """The counts of a reply; what is no whole number from 0 on counts as 0."""
+    counts = [field(usage, name) for name in Usage._fields]
+    return Usage(*[n if type(n) is int and n >= 0 else 0 for n in counts])
+
+
 def received_blocks(response: object) -> Iterator[Block]:
     """The reply's blocks as dicts; a bare string, as some gateways send, is a text."""
     content = field(response, "content")
-    for item in content if isinstance(content, (list, tuple)) else [content]:
+    if not isinstance(content, (list, tuple)):
+        content = [content]
+    for item in content:
         if isinstance(item, str):
             yield {"type": "text", "text": item}
-        elif isinstance(item, dict) or hasattr(item, "__dict__"):
-            yield item if isinstance(item, dict) else received_fields(item)
+        elif isinstance(item, dict):
+            yield item
+        elif hasattr(item, "__dict__"):
+            yield received_fields(item)
 
 
 def received_fields(value: object) -> Block:
-    """The fields of an SDK object that really came; its defaults are no part of it."""
+    """What the SDK object was made from: pydantic knows its defaults from what came.
+
+    Raises TypeError for a value without fields, as `json.dumps` wants it.
+    """
     came = field(value, "model_fields_set")
     fields = {k: v for k, v in vars(value).items() if came is None or k in came}
     return {**fields, **(field(value, "model_extra") or {})}
@@ -1427,31 +1428,29 @@ def may_be_sent_back(block: Block) -> bool:
     return isinstance(kind, str) and kind not in NEVER_IN_A_REPLY
 
 
-def sendable(value: object) -> Any:
+def as_json(value: object) -> Any:
     """A copy as plain JSON, lone surrogates replaced; None if it is no such thing."""
     try:
         text = json.dumps(
             value, default=received_fields, ensure_ascii=False, allow_nan=False
         )
         copy = json.loads(text.encode("utf-8", "replace"))
+        # Deeper than any arguments that pass, and far from json's own limit.
         return copy if nesting(copy) <= 2 * MAX_DEPTH else None
     except NOT_JSON:
         return None
-
-
-def encodable(text: str) -> str:
-    """The text without lone surrogates, which UTF-8 cannot carry."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def nesting(value: object) -> int:
     """How many lists and objects are inside each other."""
     if isinstance(value, dict):
         value = list(value.values())
-    return 1 + max(map(nesting, value), default=0) if isinstance(value, list) else 0
+    if not isinstance(value, list):
+        return 0
+    return 1 + max(map(nesting, value), default=0)
 
 
-def normal_call(block: Block, seen_ids: set[str]) -> ToolCall:
+def raw_call(block: Block, seen_ids: set[str]) -> ToolCall:
     """The call as it came, in a copy of its own, under an id that is new and valid."""
     id_ = block["id"] if isinstance(block.get("id"), str) else ""
     number = len(seen_ids)
@@ -1465,12 +1464,12 @@ def normal_call(block: Block, seen_ids: set[str]) -> ToolCall:
     return ToolCall(id_, block.get("name"), arguments)
 
 
-def stored_call(block: Block, call: ToolCall) -> Block:
-    """The same call for history: an id, a name and an object that the API accepts."""
-    arguments = sendable(block.get("input"))
+def call_for_history(block: Block, call: ToolCall) -> Block:
+    """The same call with an id, a name and an input that the API accepts."""
+    arguments = as_json(block.get("input"))
     name = call.name if isinstance(call.name, str) else ""
     return {
-        **(sendable({**block, "input": {}}) or {}),
+        **(as_json({**block, "input": {}}) or {}),
         "type": "tool_use",
         "id": call.tool_use_id,
         "name": re.sub("[^A-Za-z0-9_-]", "_", name)[:64] or "unnamed",
@@ -1480,9 +1479,13 @@ def stored_call(block: Block, call: ToolCall) -> Block:
 
 def used_ids(messages: History) -> set[str]:
     """Every tool_use id in a history."""
-    contents = (field(message, "content") for message in messages)
-    blocks = (block for c in contents if isinstance(c, list) for block in c)
-    return {field(b, "id") for b in blocks if field(b, "type") == "tool_use"}
+    ids: set[str] = set()
+    for message in messages:
+        content = field(message, "content")
+        for block in content if isinstance(content, list) else []:
+            if field(block, "type") == "tool_use":
+                ids.add(field(block, "id"))
+    return ids
 
 
 # --- 10. Providers (carried from s01) ---
@@ -1674,6 +1677,7 @@ def ask_user() -> Iterator[str]:
 
 
 # --- 12. Running it (changed from s01) ---
+
 
 def system_text(workdir: Path) -> str:
     """The fixed instructions; no time in them, so that the provider can cache them."""
