@@ -390,7 +390,8 @@ def same(left: Any, right: Any) -> bool:
         if left.keys() != right.keys():
             return False
         return all(same(left[key], right[key]) for key in left)
-    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+    comparable = isinstance(left, bool) == isinstance(right, bool)
+    return comparable and type(left) in JSON_TYPES and bool(left == right)
 
 
 def object_schema(properties: Block, required: Sequence[str] = ()) -> Block:

@@ -6,6 +6,7 @@ Events and barriers make the order; a timeout on each of them ends a test that h
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextvars
 import os
 import signal
@@ -164,6 +165,20 @@ def test_a_thousand_safe_calls_run_in_sixteen_threads_at_most():
     results = registry_of(with_number("a", handler)).dispatch_many(numbered(1_000))
     assert [result.content for result in results] == [str(n) for n in range(1_000)]
     assert max(most) == s02.MAX_WORKERS == 16
+
+
+def test_no_call_of_a_batch_runs_twice_or_is_lost_however_often_threads_switch():
+    ran = collections.deque()
+    registry = registry_of(with_number("a", lambda n: ran.append(n)))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            ran.clear()
+            results = registry.dispatch_many(numbered(500))
+            assert sorted(ran) == list(range(500)) and len(results) == 500
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_seventeen_safe_calls_never_run_at_the_same_time():

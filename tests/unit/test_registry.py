@@ -580,12 +580,70 @@ def test_default_and_examples_of_a_schema_give_no_value():
     assert probe.got == [{}]
 
 
-@pytest.mark.parametrize("name", ["self", "name", "call", "registry", "class", "def"])
-def test_an_argument_may_have_any_name(name):
-    probe = Probe()
-    registry = registry_of(
-        spec("a", lambda **given: probe(**{"v": given}), {name: TEXT})
-    )
-    call(registry, "a", {name: "x"})
+AWKWARD = [
+    "self",
+    "cls",
+    "call",
+    "name",
+    "handler",
+    "args",
+    "kwargs",
+    "registry",
+    "def",
+]
 
-    assert probe.got == [{"v": {name: "x"}}]
+
+def taking_all(**arguments):
+    return arguments
+
+
+class Kinds:
+    def method(self, **arguments):
+        return arguments
+
+    def hidden(self, /, **arguments):
+        return arguments
+
+    @classmethod
+    def of_class(cls, **arguments):
+        return arguments
+
+    @staticmethod
+    def of_none(**arguments):
+        return arguments
+
+    def __call__(self, **kwargs):
+        return kwargs
+
+
+def with_first(name, call=None, **arguments):
+    return {"call": call, **arguments} if call else arguments
+
+
+HANDLERS = {
+    "function": taking_all,
+    "lambda": lambda **kwargs: kwargs,
+    "method": Kinds().method,
+    "positional only": Kinds().hidden,
+    "classmethod": Kinds.of_class,
+    "staticmethod": Kinds.of_none,
+    "object": Kinds(),
+    "partial": functools.partial(with_first, "given"),
+    "partial by name": functools.partial(taking_all, kwargs=1),
+    "partial of a method": functools.partial(Kinds().method, name=5),
+    "partial of a partial": functools.partial(functools.partial(with_first, 1), 2),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+@pytest.mark.parametrize("handler", HANDLERS)
+def test_a_field_of_any_name_arrives_or_is_refused_at_registration(handler, name):
+    try:
+        registry = registry_of(spec("a", HANDLERS[handler], {name: TEXT}, [name]))
+    except ValueError as error:
+        assert name in str(error) and handler not in ("function", "lambda")
+        return
+
+    result = call(registry, "a", {name: "x"})
+
+    assert result.ok and json.loads(result.content)[name] == "x"
