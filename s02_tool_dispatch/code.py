@@ -627,58 +627,6 @@ def unbound(handler: Any) -> tuple[Any, list[object], Block]:
     return handler, [], {}
 
 
-def trace_record(
-    result: ToolDispatchResult, started: float, error: BaseException | None
-) -> TraceRecord:
-    """The record of one call; `detail` holds the traceback, with causes and notes."""
-    import traceback
-
-    seconds = time.monotonic() - started
-    detail = "" if error is None else "".join(traceback.format_exception(error))
-    name = result.call.name if isinstance(result.call.name, str) else ""
-    outcome = "ok" if result.error_code is None else result.error_code
-    id_, chars = result.call.tool_use_id, len(result.content)
-    return TraceRecord(id_, name, started, seconds, outcome, chars, detail)
-
-
-def each_once(waiting: deque[int]) -> Iterator[int]:
-    """Hand out what waits; `popleft` gives each index to one thread, GIL or not."""
-    with suppress(IndexError):  # nothing waits any more
-        while True:
-            yield waiting.popleft()
-
-
-def run_in_threads(work: Callable[[], None], count: int) -> None:
-    """Let `count` threads do `work`; a KeyboardInterrupt in one of them is raised here.
-
-    Ctrl-C gets through at once; what then still runs ends when it ends.
-    """
-    import contextvars
-    import queue
-    import threading
-
-    finished: queue.SimpleQueue[bool] = queue.SimpleQueue()
-
-    def guarded() -> None:
-        try:
-            work()
-            finished.put(True)
-        except KeyboardInterrupt:
-            finished.put(False)
-
-    started = 0
-    with suppress(RuntimeError):  # no more threads to be had: go on with these
-        while started < count:
-            run = contextvars.copy_context().run
-            threading.Thread(target=run, args=(guarded,), daemon=True).start()
-            started += 1
-    if not started:
-        work()
-    for _ in range(started):
-        if not finished.get():
-            raise KeyboardInterrupt
-
-
 # --- 5. The loop (changed from s01) ---
 
 CUT_SHORT = "Error: the reply was cut off, perhaps inside this call: it was not run."
@@ -744,7 +692,62 @@ def append_round(
         show(message)
 
 
-# --- 6. The workspace and its file tools (new) ---
+# --- 6. Threads and the trace (new) ---
+
+
+def each_once(waiting: deque[int]) -> Iterator[int]:
+    """Hand out what waits; `popleft` gives each index to one thread, GIL or not."""
+    with suppress(IndexError):  # nothing waits any more
+        while True:
+            yield waiting.popleft()
+
+
+def run_in_threads(work: Callable[[], None], count: int) -> None:
+    """Let `count` threads do `work`; a KeyboardInterrupt in one of them is raised here.
+
+    Ctrl-C gets through at once; what then still runs ends when it ends.
+    """
+    import contextvars
+    import queue
+    import threading
+
+    finished: queue.SimpleQueue[bool] = queue.SimpleQueue()
+
+    def guarded() -> None:
+        try:
+            work()
+            finished.put(True)
+        except KeyboardInterrupt:
+            finished.put(False)
+
+    started = 0
+    with suppress(RuntimeError):  # no more threads to be had: go on with these
+        while started < count:
+            run = contextvars.copy_context().run
+            threading.Thread(target=run, args=(guarded,), daemon=True).start()
+            started += 1
+    if not started:
+        work()
+    for _ in range(started):
+        if not finished.get():
+            raise KeyboardInterrupt
+
+
+def trace_record(
+    result: ToolDispatchResult, started: float, error: BaseException | None
+) -> TraceRecord:
+    """The record of one call; `detail` holds the traceback, with causes and notes."""
+    import traceback
+
+    seconds = time.monotonic() - started
+    detail = "" if error is None else "".join(traceback.format_exception(error))
+    name = result.call.name if isinstance(result.call.name, str) else ""
+    outcome = "ok" if result.error_code is None else result.error_code
+    id_, chars = result.call.tool_use_id, len(result.content)
+    return TraceRecord(id_, name, started, seconds, outcome, chars, detail)
+
+
+# --- 7. The workspace and its file tools (new) ---
 
 HEAVY = {".git", "node_modules", "__pycache__", ".venv"}  # glob skips them unless named
 CHUNK = 2**20  # bytes
@@ -1135,7 +1138,7 @@ def visible_name(name: str) -> str:
     return shown.replace("\n", "\\n").replace("\r", "\\r")
 
 
-# --- 7. The bash tool (changed from s01) ---
+# --- 8. The bash tool (changed from s01) ---
 
 INHERITED = [  # exact names: a prefix such as LC_ would let LC_SECRET through
     *("PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP"),
@@ -1270,7 +1273,7 @@ def head_and_tail(output: BinaryIO) -> str:
     return CONTROLS.sub("\ufffd", text).rstrip("\n")
 
 
-# --- 8. The five tools (new) ---
+# --- 9. The five tools (new) ---
 
 TEXT = {"type": "string"}
 FROM_1 = {"type": "integer", "minimum": 1}
@@ -1330,7 +1333,7 @@ def build_registry(workspace: Workspace, trace: Trace | None = None) -> ToolRegi
 # ======================================================================================
 
 
-# --- 9. One turn, normalised once (carried from s01) ---
+# --- 10. One turn, normalised once (carried from s01) ---
 
 TRUNCATED = {
     "max_tokens": LoopStopReason.MAX_TOKENS,
@@ -1489,7 +1492,7 @@ def used_ids(messages: History) -> set[str]:
     return ids
 
 
-# --- 10. Providers (carried from s01) ---
+# --- 11. Providers (carried from s01) ---
 
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
 SETTINGS = (*CREDENTIALS, "MODEL_ID", "ANTHROPIC_MODEL")
@@ -1600,7 +1603,7 @@ def live_provider(model: str | None, system: str) -> AnthropicProvider:
     return AnthropicProvider(chosen or DEFAULT_MODEL, system, settings)
 
 
-# --- 11. The screen (carried from s01) ---
+# --- 12. The screen (carried from s01) ---
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 SCREEN_LINES = 12  # of one tool result
@@ -1677,7 +1680,7 @@ def ask_user() -> Iterator[str]:
             yield question
 
 
-# --- 12. Running it (changed from s01) ---
+# --- 13. Running it (changed from s01) ---
 
 
 def system_text(workdir: Path) -> str:
