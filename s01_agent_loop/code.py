@@ -359,10 +359,7 @@ def received_blocks(response: object) -> Iterator[Block]:
 
 
 def received_fields(value: object) -> Block:
-    """What the SDK object was made from: pydantic knows its defaults from what came.
-
-    Raises TypeError for a value without fields, as `json.dumps` wants it.
-    """
+    """What an SDK object was made from; pydantic knows it from its own defaults."""
     came = field(value, "model_fields_set")
     fields = {k: v for k, v in vars(value).items() if came is None or k in came}
     return {**fields, **(field(value, "model_extra") or {})}
@@ -382,8 +379,8 @@ def as_json(value: object) -> Any:
         text = json.dumps(
             value, default=received_fields, ensure_ascii=False, allow_nan=False
         )
-        copy = json.loads(text.encode("utf-8", "replace"))
-        # Deeper than any arguments that pass, and far from json's own limit.
+        copy = json.loads(encodable(text))
+        # Any arguments that pass fit in, and json itself gives up much later.
         return copy if nesting(copy) <= 2 * MAX_DEPTH else None
     except NOT_JSON:
         return None
