@@ -1195,12 +1195,12 @@ def run_bash(command: str, workdir: Path, timeout_seconds: float) -> str:
         try:
             in_time = output.take_until_end(process, timeout_seconds)
         finally:
-            end_session(process)
+            end_session(process, output)
         output.take()  # what is left; a child that left the session may go on
     code, text = process.returncode, output.text()
     if not in_time:
-        reason = f"stopped after {timeout_seconds:g} seconds: allow more or do less"
-        raise ToolFailure(f"{reason}\n{text}", "timeout")
+        reason = f"stopped after {timeout_seconds:g} seconds: run less at a time"
+        raise ToolFailure(f"{reason} or raise timeout_seconds\n{text}", "timeout")
     if code != 0:
         reason = f"{code}" if code > 0 else f"{128 - code} (signal {-code})"
         raise ToolFailure(f"exit code {reason}\n{text}", "nonzero_exit")
@@ -1252,7 +1252,7 @@ class Output:
         while process.poll() is None:
             if time.monotonic() > deadline:
                 return False
-            pause = 0 if self.take() else min(0.02, 2 * pause + 0.0005)
+            pause = 0 if self.take() else min(0.02, pause + 0.0001)
             time.sleep(pause)
         return True
 
@@ -1277,7 +1277,7 @@ class Output:
         return CONTROLS.sub("\ufffd", shown).rstrip("\n") or NO_OUTPUT
 
 
-def end_session(process: Any) -> None:
+def end_session(process: Any, output: Output) -> None:
     """SIGTERM for what is left of the command, half a second later SIGKILL."""
     if os.name == "nt":  # no sessions there: only bash itself
         process.kill()
@@ -1286,6 +1286,7 @@ def end_session(process: Any) -> None:
     try:
         signal_session(leader, signal.SIGTERM)
         while signal_session(leader, 0) and time.monotonic() < deadline:
+            output.take()  # who says goodbye must not wait for a full pipe
             time.sleep(0.005)
     finally:  # also when a second Ctrl-C ends the waiting
         deadline += GRACE_SECONDS  # what runs as another user stays
@@ -1305,10 +1306,12 @@ def signal_session(leader: int, number: int) -> bool:
 
 def groups_of_session(leader: int) -> set[int]:
     """Its living groups: `timeout` and job control make some of their own."""
-    if not os.path.isdir("/proc/self"):
+    try:
+        names = os.listdir("/proc")
+    except OSError:  # without /proc only the first one is known
         return {leader}
     groups = set()
-    for name in filter(str.isdigit, os.listdir("/proc")):
+    for name in filter(str.isdigit, names):
         with suppress(OSError):  # it has just ended
             if os.getsid(int(name)) == leader:
                 line = Path(f"/proc/{name}/stat").read_text("latin-1")
