@@ -1209,10 +1209,10 @@ def run_bash(command: str, workdir: Path, timeout_seconds: float) -> str:
 
 def start_bash(command: str, workdir: Path) -> Any:
     """Start bash without start-up files, as the leader of a session of its own."""
-    import subprocess
-
     utf8(command, "command", "not_started")
     try:
+        import subprocess  # in here, as it takes a descriptor too
+
         return subprocess.Popen(
             ["bash", "--noprofile", "--norc", "-c", "--", command],
             bufsize=0,

@@ -16,6 +16,7 @@ FIXED = {
     "PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
     "NO_COLOR": "1",
+    "PYTHONUNBUFFERED": "1",
 }
 KEPT = [
     *("LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES"),
