@@ -34,7 +34,6 @@ Show = Callable[[Message], None]
 
 MAX_TURNS = 50  # requests in one call of agent_loop
 MAX_TOKENS = 16_000  # per reply; over 21,333 the SDK wants streaming
-MAX_DEPTH = 100  # nesting of arguments and schemas
 MAX_RESULT_CHARS = 30_000  # of one tool result
 TIMEOUT_SECONDS = 120  # of one command
 DEFAULT_MODEL = "claude-sonnet-5-5"
@@ -201,10 +200,9 @@ def run_tools(calls: Sequence[ToolCall], workdir: Path) -> list[Block]:
             text, failed = run_tool(call, workdir)
             results.append(tool_result(call.tool_use_id, text, failed))
     except KeyboardInterrupt:
-        reason = OUTCOME_UNKNOWN
-        for call in calls[len(results) :]:
-            results.append(tool_result(call.tool_use_id, reason, True))
-            reason = NOT_RUN
+        for i, call in enumerate(calls[len(results) :]):
+            text = OUTCOME_UNKNOWN if i == 0 else NOT_RUN
+            results.append(tool_result(call.tool_use_id, text, True))
         raise ToolsInterrupted(results) from None
     return results
 
@@ -216,65 +214,58 @@ def run_tool(call: ToolCall, workdir: Path) -> tuple[str, bool]:
     command = field(call.arguments, "command")
     if not isinstance(command, str) or not command.strip():
         return 'Error: bash takes an object {"command": "..."}.', True
-    return run_bash(command, workdir)
+    try:
+        return run_bash(command, workdir)
+    except (OSError, ValueError) as error:  # no bash, a NUL, too long a command
+        return f"Error: bash did not start ({type(error).__name__}).", True
 
 
 def run_bash(command: str, workdir: Path) -> tuple[str, bool]:
-    """Run a command in a process group of its own; return its output and if it failed.
-
-    It inherits the whole environment of this process, keys and all: the next chapter
-    takes that away.
-    """
+    """Run a command in the environment of this process, keys and all."""
     import subprocess
     import tempfile
 
     with tempfile.TemporaryFile() as output:  # no pipe that a child can keep open
-        process: Any = subprocess.Popen.__new__(subprocess.Popen)
-        try:  # Ctrl-C inside __init__ must find the process too
-            process.__init__(
-                ["bash", "-c", command],
-                cwd=workdir,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        process = subprocess.Popen(
+            ["bash", "-c", "--", command],
+            cwd=workdir,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
             code = process.wait(TIMEOUT_SECONDS)
-            status = f"Error: exit code {code if code >= 0 else 128 - code}."
+            ended = f"exit code {code if code >= 0 else 128 - code}"
         except subprocess.TimeoutExpired:
-            code, status = -1, f"Error: stopped after {TIMEOUT_SECONDS} seconds."
-        except (OSError, ValueError) as error:  # no bash, a NUL, too long a command
-            code, status = -1, f"Error: bash did not start ({type(error).__name__})."
+            ended = f"stopped after {TIMEOUT_SECONDS} seconds"
         finally:
-            if getattr(process, "pid", None):
-                kill_group(process)
+            kill(process)
         text = head_and_tail(output) or "(no output)"
-    return (f"{text}\n{status}", True) if code else (text, False)
+    failed = ended != "exit code 0"
+    return (f"{text}\nError: {ended}." if failed else text), failed
 
 
-def kill_group(process: Any) -> None:
-    """End what is left of the command, its background children too."""
-    import signal
-
-    if hasattr(os, "killpg"):
+def kill(process: Any) -> None:
+    """End all of the command's process group, its background children too."""
+    process.kill()
+    if hasattr(os, "killpg"):  # Windows has none: there only bash itself ends
         with suppress(ProcessLookupError, PermissionError):  # nothing is left
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
+            os.killpg(process.pid, 9)  # SIGKILL
     process.wait()
 
 
 def head_and_tail(output: BinaryIO) -> str:
     """A file's text; of a long one both ends, and between them what is missing."""
-    half = (MAX_RESULT_CHARS - 100) // 2
+    half = MAX_RESULT_CHARS // 2 - 50
     left_out = output.seek(0, os.SEEK_END) - 2 * half
     output.seek(0)
     kept = output.read(half)
     if left_out > 0:
         kept += b"\n[%d bytes left out]\n" % left_out
         output.seek(-half, os.SEEK_END)
-    kept += output.read()
-    return kept.decode("utf-8", "replace").replace("\0", "\ufffd").rstrip("\n")
+    text = (kept + output.read()).decode("utf-8", "replace")
+    return text.replace("\0", "\ufffd").rstrip("\n")
 
 
 # --- 4. One turn, normalised once (new) ---
@@ -379,20 +370,9 @@ def as_json(value: object) -> Any:
         text = json.dumps(
             value, default=received_fields, ensure_ascii=False, allow_nan=False
         )
-        copy = json.loads(encodable(text))
-        # Any arguments that pass fit in, and json itself gives up much later.
-        return copy if nesting(copy) <= 2 * MAX_DEPTH else None
+        return json.loads(encodable(text))
     except NOT_JSON:
         return None
-
-
-def nesting(value: object) -> int:
-    """How many lists and objects are inside each other."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if not isinstance(value, list):
-        return 0
-    return 1 + max(map(nesting, value), default=0)
 
 
 def raw_call(block: Block, seen_ids: set[str]) -> ToolCall:

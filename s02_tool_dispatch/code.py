@@ -16,6 +16,7 @@ Talk to a real model:   python3 s02_tool_dispatch/code.py    (reads .env: README
 
 from __future__ import annotations
 
+import codecs
 import errno
 import fnmatch
 import functools
@@ -24,6 +25,7 @@ import json
 import math
 import os
 import re
+import signal
 import stat
 import sys
 import time
@@ -49,7 +51,6 @@ MAX_WORKERS = 16  # threads of one batch
 MAX_PROBLEMS = 10  # named in one refusal
 MAX_PATH_CHARS = 4_096  # of a path or a pattern
 MAX_EDIT_BYTES = 64 * 2**20  # of a file that is edited
-MAX_OUTPUT_BYTES = 512 * 2**20  # of a command, on disk
 MAX_MATCHES = 200  # shown by glob
 MAX_GLOB_STEPS = 2_000_000  # names compared by one glob
 TIMEOUT_SECONDS = 120  # of one command, unless the call says otherwise
@@ -1151,7 +1152,9 @@ ESCAPES = re.compile(  # what drives a terminal: CSI, then OSC and the like, the
     "|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?"
 )
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-HEAD_BYTES, TAIL_BYTES = 10_000, 18_000  # of the output that the model gets
+HEAD_CHARS, TAIL_CHARS = 10_000, 18_000  # of the output that the model gets
+PIPE_BYTES = 2**20  # more than a pipe holds
+GRACE_SECONDS = 0.5  # between SIGTERM and SIGKILL
 
 
 def build_subprocess_env(workdir: Path) -> dict[str, str]:
@@ -1162,115 +1165,142 @@ def build_subprocess_env(workdir: Path) -> dict[str, str]:
     locale = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or ""
     if "utf8" not in locale.lower().replace("-", ""):
         env["LC_ALL"] = "C.UTF-8"
-    fixed = {
-        "TERM": "dumb",
-        "PAGER": "cat",
-        "GIT_TERMINAL_PROMPT": "0",
-        "NO_COLOR": "1",
-    }
-    return {**env, **fixed, "HOME": str(workdir), "PWD": str(workdir)}
+    env.update(TERM="dumb", PAGER="cat", NO_COLOR="1", PYTHONUNBUFFERED="1")
+    env.update(GIT_TERMINAL_PROMPT="0", HOME=str(workdir), PWD=str(workdir))
+    return env
 
 
 def run_bash(command: str, workdir: Path, timeout_seconds: float) -> str:
     """Run real bash without input; ToolFailure for every other end than success."""
-    import subprocess
-    import tempfile
-
-    with tempfile.TemporaryFile() as output:  # no pipe that a child can keep open
-        process = subprocess.Popen.__new__(subprocess.Popen)  # Ctrl-C may hit __init__
+    with start_bash(command, workdir) as process:
+        output = Output(process.stdout)
         try:
-            start_bash(process, command, workdir, output)
-            stopped = watch(process, output, timeout_seconds)
+            in_time = output.take_until_end(process, timeout_seconds)
         finally:
-            if getattr(process, "pid", None):
-                kill_group(process)
-        text = head_and_tail(output)
-    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
-    if code == 0 and not stopped:
-        return text or NO_OUTPUT
-    by_signal = f" (signal {code - 128})" if process.returncode < 0 else ""
-    reason = {
-        "timeout": f"stopped after {timeout_seconds:g} seconds: run less at a time",
-        "output_limit": f"stopped after {MAX_OUTPUT_BYTES} bytes: write less",
-    }.get(stopped, f"exit code {code}{by_signal}")
-    raise ToolFailure(f"{reason}\n{text or NO_OUTPUT}", stopped or "nonzero_exit")
+            end_session(process, output)
+        output.take()  # what is left; a child that left the session may go on
+    code, text = process.returncode, output.text()
+    if not in_time:
+        reason = f"stopped after {timeout_seconds:g} seconds: run less at a time"
+        raise ToolFailure(f"{reason} or raise timeout_seconds\n{text}", "timeout")
+    if code != 0:
+        reason = f"{code}" if code > 0 else f"{128 - code} (signal {-code})"
+        raise ToolFailure(f"exit code {reason}\n{text}", "nonzero_exit")
+    return text
 
 
-def start_bash(process: Any, command: str, workdir: Path, output: BinaryIO) -> None:
-    """Start bash without start-up files, as the leader of a new process group."""
-    import subprocess
-
+def start_bash(command: str, workdir: Path) -> Any:
+    """Start bash without start-up files, as the leader of a session of its own."""
     utf8(command, "command", "not_started")
     try:
-        process.__init__(
-            ["bash", "--noprofile", "--norc", "-c", command],
+        import subprocess  # in here, as it takes a descriptor too
+
+        return subprocess.Popen(
+            ["bash", "--noprofile", "--norc", "-c", "--", command],
+            bufsize=0,
             cwd=workdir,
             env=build_subprocess_env(workdir),
             stdin=subprocess.DEVNULL,
-            stdout=output,
+            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    except FileNotFoundError as error:
-        text = "there is no bash on this machine: use the other tools"
-        raise ToolFailure(text, "not_started") from error
-    except (OSError, ValueError) as error:  # too long, a NUL
-        text = "bash cannot take this command: write a script file and run that"
-        raise ToolFailure(text, "not_started") from error
+    except (OSError, ValueError) as error:
+        raise ToolFailure(why_not_started(error), "not_started") from error
 
 
-def watch(process: Any, output: BinaryIO, timeout_seconds: float) -> str:
-    """Wait for the end; return the code of the bound that came before it, if any."""
-    started = time.monotonic()
-    while process.poll() is None:
-        elapsed = time.monotonic() - started
-        if elapsed > timeout_seconds:
-            return "timeout"
-        if os.fstat(output.fileno()).st_size > MAX_OUTPUT_BYTES:
-            return "output_limit"
-        time.sleep(min(0.05, 0.0005 + elapsed / 20))  # short for a short command
-    return ""
+def why_not_started(error: OSError | ValueError) -> str:
+    """The cause, and the next step that fits it."""
+    if isinstance(error, ValueError) or error.errno == errno.E2BIG:
+        return "the command is too long or has a NUL: write a script file and run that"
+    if isinstance(error, FileNotFoundError) and error.filename == "bash":
+        return "there is no bash on this machine: use the other tools"
+    return f"bash did not start ({error.strerror}): try once more, then tell the user"
 
 
-def kill_group(process: Any) -> None:
-    """End what is left of the command; what left its session with setsid escapes."""
-    import signal
+class Output:
+    """Both ends of what a command prints; what is between them is only counted."""
 
-    if not hasattr(os, "killpg"):
+    def __init__(self, pipe: Any) -> None:
+        self.pipe, self.kept, self.left_out = pipe, "", 0
+        self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        if hasattr(os, "set_blocking"):  # Windows has it since Python 3.12
+            os.set_blocking(pipe.fileno(), False)
+
+    def take_until_end(self, process: Any, timeout_seconds: float) -> bool:
+        """Wait for bash, and not for its pipe; return whether it ended in time."""
+        deadline = time.monotonic() + timeout_seconds
+        pause = 0.0
+        while process.poll() is None:
+            if time.monotonic() > deadline:
+                return False
+            pause = 0 if self.take() else min(0.02, pause + 0.0001)
+            time.sleep(pause)
+        return True
+
+    def take(self) -> bool:
+        """Take all that waits in the pipe; return whether there was any."""
+        chunk = self.pipe.read(PIPE_BYTES) or b""  # None: nothing waits
+        self.kept += self.decode(chunk)
+        surplus = len(self.kept) - HEAD_CHARS - TAIL_CHARS
+        if surplus > 0:
+            self.left_out += surplus
+            self.kept = self.kept[:HEAD_CHARS] + self.kept[-TAIL_CHARS:]
+        return bool(chunk)
+
+    def text(self) -> str:
+        """Without what drives a terminal; of a progress bar the last frame."""
+        text = self.kept + self.decode(b"", True)
+        if self.left_out:
+            cut = f"\n[... {self.left_out} characters left out ...]\n"
+            text = text[:HEAD_CHARS] + cut + text[HEAD_CHARS:]
+        lines = ESCAPES.sub("", text).split("\n")
+        shown = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
+        return CONTROLS.sub("\ufffd", shown).rstrip("\n") or NO_OUTPUT
+
+
+def end_session(process: Any, output: Output) -> None:
+    """SIGTERM for what is left of the command, half a second later SIGKILL."""
+    if os.name == "nt":  # no sessions there: only bash itself
         process.kill()
-    left = hasattr(os, "killpg")
-    deadline = time.monotonic() + 0.1  # a killed process takes a moment to be gone
-    while left and time.monotonic() < deadline:
-        left = False
-        for group in groups_of_session(process.pid):
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(group, signal.SIGKILL)
-                left = True
-        process.wait()
-        time.sleep(0.001 * left)
-    process.wait()
+        return
+    leader, deadline = process.pid, time.monotonic() + GRACE_SECONDS
+    try:
+        signal_session(leader, signal.SIGTERM)
+        while signal_session(leader, 0) and time.monotonic() < deadline:
+            output.take()  # who says goodbye must not wait for a full pipe
+            time.sleep(0.005)
+    finally:  # also when a second Ctrl-C ends the waiting
+        deadline += GRACE_SECONDS  # what runs as another user stays
+        while signal_session(leader, signal.SIGKILL) and time.monotonic() < deadline:
+            time.sleep(0.001)
+
+
+def signal_session(leader: int, number: int) -> bool:
+    """Signal every group of a session; return whether one lives (0 only asks)."""
+    found = False
+    for group in groups_of_session(leader):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, number)
+            found = True
+    return found
 
 
 def groups_of_session(leader: int) -> set[int]:
-    """Its process groups, as timeout and job control make some of their own."""
-    groups = {leader}
-    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
-        with suppress(ValueError, ProcessLookupError, PermissionError):
+    """Its living groups: `timeout` and job control make some of their own."""
+    try:
+        names = os.listdir("/proc")
+    except OSError:  # without /proc only the first one is known
+        return {leader}
+    groups = set()
+    for name in filter(str.isdigit, names):
+        with suppress(OSError):  # it has just ended
             if os.getsid(int(name)) == leader:
-                groups.add(os.getpgid(int(name)))
+                line = Path(f"/proc/{name}/stat").read_text("latin-1")
+                state, _, group = line.rpartition(")")[2].split()[:3]
+                if state != "Z":  # a zombie has ended, whoever forgot to collect it
+                    groups.add(int(group))
     return groups
-
-
-def head_and_tail(output: BinaryIO) -> str:
-    """The output as text, of a long one both ends, without what drives a terminal."""
-    left_out = output.seek(0, os.SEEK_END) - HEAD_BYTES - TAIL_BYTES
-    output.seek(0)
-    kept = output.read(HEAD_BYTES)
-    if left_out > 0:
-        kept += b"\n[... %d bytes left out ...]\n" % left_out
-        output.seek(-TAIL_BYTES, os.SEEK_END)
-    text = ESCAPES.sub("", (kept + output.read()).decode("utf-8", "replace"))
-    return CONTROLS.sub("\ufffd", text).rstrip("\n")
 
 
 # --- 9. The five tools (new) ---
@@ -1315,8 +1345,10 @@ def build_registry(workspace: Workspace, trace: Trace | None = None) -> ToolRegi
         ),
         ToolSpec(
             "bash",
-            "Run a bash command in the workspace, without input. Exit code 1 is how "
-            "grep says no match. What runs in the background ends with the call.",
+            "Run a bash command without input. Each call begins in the workspace; what "
+            "runs in the background ends with the call. Exit code 1 is how grep says "
+            "no match. timeout_seconds is 120 unless you set it (up to 600): do longer "
+            "work in parts, with the output in a file.",
             object_schema(
                 {"command": TEXT, "timeout_seconds": {**FROM_1, "maximum": 600}},
                 ["command"],
@@ -1435,20 +1467,9 @@ def as_json(value: object) -> Any:
         text = json.dumps(
             value, default=received_fields, ensure_ascii=False, allow_nan=False
         )
-        copy = json.loads(encodable(text))
-        # Any arguments that pass fit in, and json itself gives up much later.
-        return copy if nesting(copy) <= 2 * MAX_DEPTH else None
+        return json.loads(encodable(text))
     except NOT_JSON:
         return None
-
-
-def nesting(value: object) -> int:
-    """How many lists and objects are inside each other."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if not isinstance(value, list):
-        return 0
-    return 1 + max(map(nesting, value), default=0)
 
 
 def raw_call(block: Block, seen_ids: set[str]) -> ToolCall:
