@@ -42,7 +42,8 @@ def row(id: str, command: str, exit: object = 0, **more: object) -> Case:
 
 
 LATE = "(sleep 2; touch late)"
-LOCKED = "trap 'echo bye; rm -f late; exit' TERM; touch late"  # ends well when told so
+BYE = "trap 'echo bye; exit' TERM"
+LONG_BYE = f"trap '{'printf %010000d 0; ' * 20}echo bye; exit' TERM"  # fills a pipe
 SLOWLY = "import time\nwhile True: print(1); time.sleep(0.01)"
 MORE = [
     row("background child", "sleep 30 & echo done", equals="done"),
@@ -57,11 +58,11 @@ MORE = [
     row("timeout behind", "timeout 30 sleep 30 & sleep 0.3"),
     row("stopped child", "sleep 30 & kill -STOP $!; echo done", equals="done"),
     # SIGTERM first, and time to say goodbye:
-    row("trap", f"{LOCKED}; sleep 9", None, timeout=1, contains="\nbye"),
-    row("trap, full pipe", f"{LOCKED}; yes & wait", None, timeout=1, contains="bye"),
-    row("trap below", f'bash -c "{LOCKED}; sleep 9"; true', None, timeout=1),
-    row("trap, own group", f"set -m; ({LOCKED}; sleep 9)", None, timeout=1),
-    row("trap in the background", f"({LOCKED}; sleep 9) & sleep 0.5", contains="bye"),
+    row("trap", f"{BYE}; sleep 9", None, timeout=1, contains="bye"),
+    row("trap, full pipe", f"{LONG_BYE}; sleep 9", None, timeout=1, contains="bye"),
+    row("trap below", f'bash -c "{BYE}; sleep 9"; :', None, timeout=1, contains="bye"),
+    row("trap, group", f"set -m; ({BYE}; sleep 9)", None, timeout=1, contains="bye"),
+    row("trap in the background", f"({BYE}; sleep 9) & sleep 0.5", contains="bye"),
     # What has left the session cannot keep the call:
     row("escaper writes on", "setsid yes & sleep 0.3", contains="y\ny\n"),
     row("escaper writes slowly", f"setsid python3 -c '{SLOWLY}' 2>&1 & sleep 0.5"),
@@ -327,7 +328,7 @@ print(registry.dispatch(calls[0]).content)
     "command",
     [
         pytest.param(f"sleep 0.1; CTRL_C; {LATE}", id="once"),
-        pytest.param(f"{LOCKED}; CTRL_C; sleep 9", id="with a goodbye"),
+        pytest.param(f"trap 'rm late; exit' TERM; >late; CTRL_C; sleep 9", id="bye"),
         pytest.param(f"trap '' TERM; CTRL_C; sleep 0.4; CTRL_C; {LATE}", id="twice"),
         pytest.param(f"set -m; (trap '' TERM; CTRL_C; {LATE})", id="own group"),
     ],
