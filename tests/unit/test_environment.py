@@ -100,7 +100,7 @@ ALIAS = "printf '[alias]\\n hi = !echo from the workspace' > .gitconfig"
     ("command", "printed"),
     [
         pytest.param("echo $HOME $PWD $(pwd) ~", "{0} {0} {0} {0}", id="folders"),
-        pytest.param("basename -a $(command -v git python3)", "git\npython3", id="found"),
+        pytest.param("basename -a $(command -v git sh)", "git\nsh", id="found"),
         pytest.param("python3 -c 'import ssl; print(6 * 7)'", "42", id="python"),
         pytest.param(f"{COMMIT}; git log --format=%s", "first", id="git"),
         # What the page says about HOME: a cloned repository can bring such files.
