@@ -303,7 +303,7 @@ import os, signal, sys
 from s02_tool_dispatch import code as s02
 signal.signal(signal.SIGINT, signal.default_int_handler)
 registry = s02.build_registry(s02.Workspace(sys.argv[1]))
-command = sys.argv[2].replace("CTRL_C", f"kill -INT -{os.getpgrp()}")
+command = sys.argv[2].replace("CTRL_C", f"sleep 0.3; kill -INT -{os.getpgrp()}")
 calls = [
     s02.ToolCall(id, "bash", {"command": text})
     for id, text in (("a", "echo done"), ("b", command), ("c", "touch late"))
@@ -320,9 +320,9 @@ print(registry.dispatch(calls[0]).content)
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(f"sleep 0.1; CTRL_C; {LATE}", id="once"),
+        pytest.param(f"CTRL_C; {LATE}", id="once"),
         pytest.param("trap 'rm late; exit' TERM; >late; CTRL_C; sleep 9", id="bye"),
-        pytest.param(f"trap '' TERM; CTRL_C; sleep 0.4; CTRL_C; {LATE}", id="twice"),
+        pytest.param(f"trap '' TERM; CTRL_C; CTRL_C; {LATE}", id="twice"),
         pytest.param(f"set -m; (trap '' TERM; CTRL_C; {LATE})", id="own group"),
     ],
 )  # fmt: skip
