@@ -79,6 +79,8 @@ MORE = [
     row("long", "seq 1 200000; echo FINAL >&2; exit 7", 7, contains="FINAL"),
     *(row(f"wide, cut {n}", f"python3 -c \"print('x' * {n} + '\u65e5' * 40_000)\"",
         contains="\u65e5\n[... ", lacks="\ufffd") for n in range(3)),
+    row("a character in two writes", r"printf '\346'; sleep 0.2; printf '\227\245'",
+        equals="\u65e5"),
     row("an option of bash", "--version", 127, contains="--version: command not found"),
     row("a short option", "-x", 127, contains="-x: command not found"),
     row("NUL in the command", "echo a\0b", "not_started", contains="script file"),
