@@ -891,7 +891,7 @@ class Workspace:
         return "\n".join(shown) or "(no matches)"
 
     def bash(self, command: str, timeout_seconds: int = TIMEOUT_SECONDS) -> str:
-        """Run one command; nothing of its process group is left when this returns."""
+        """Run one command; nothing of its session is left when this returns."""
         if not command.strip():
             raise ToolFailure("the command is empty: say what to run", "empty_command")
         self.refuse_if_missing()
