@@ -772,20 +772,14 @@ def append_round(
 # --- 6. The workspace and its file tools (new) ---
 
 HEAVY = {".git", "node_modules", "__pycache__", ".venv"}  # glob skips them unless named
-CHUNK = 2**20  # bytes
 PAGE_CHARS = MAX_RESULT_CHARS - 300  # leaves room for a page's closing line
-PAGE_BYTES = 4 * PAGE_CHARS + 4  # of UTF-8 are more characters than a page has
+PAGE_BYTES = 4 * PAGE_CHARS + 4  # hold more characters of UTF-8 than a page
 UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE  # at the start of a file
 ONE_CHANGE = Lock()  # in this process one file is changed at a time
 UNUSABLE_PATH = re.compile(  # a home folder, a drive, a URL; a folder's name; the rest
     r"^~|^[A-Za-z][\w+.-]*:/|/\.?\Z|[\0\\\r\n\ud800-\udfff]"
 )
-PATH_RULE = (
-    "write folder/file: no ~ \\ NUL, line end, drive, URL or / at the end, at most "
-    f"{MAX_PATH_CHARS} characters"
-)
 ASK = "leave it, or ask the user"
-MAKE_ROOM = "remove what is not needed, or ask the user"
 ERRNO_CODES = {  # the code of a failure, and a next step that fits its cause
     errno.ENOENT: ("file_not_found", "use glob to find the name"),
     errno.EISDIR: ("is_a_directory", "use glob to list what is in it"),
@@ -795,10 +789,10 @@ ERRNO_CODES = {  # the code of a failure, and a next step that fits its cause
     errno.EROFS: ("permission_denied", "nothing can be written there: write elsewhere"),
     errno.ENAMETOOLONG: ("name_too_long", "choose a shorter name"),
     errno.ENXIO: ("not_a_file", "only regular files can be read and written"),
-    errno.ELOOP: (str(ToolErrorCode.EXECUTION_ERROR), "the links go round in a circle"),
+    errno.ELOOP: (str(ToolErrorCode.EXECUTION_ERROR), "use a path without this loop"),
     errno.EBUSY: ("io_error", "mounted or in use: change it in place, with bash"),
-    errno.ENOSPC: ("io_error", MAKE_ROOM),
-    errno.EDQUOT: ("io_error", MAKE_ROOM),
+    errno.ENOSPC: ("io_error", "make room on the disk, or ask the user"),
+    errno.EDQUOT: ("io_error", "make room on the disk, or ask the user"),
     errno.EMFILE: ("io_error", "make fewer calls at once, or ask the user"),
 }
 Fingerprint = tuple[int, ...]
@@ -841,7 +835,10 @@ class Workspace:
         """
         is_text = isinstance(path, str) and len(path) <= MAX_PATH_CHARS
         if not is_text or UNUSABLE_PATH.search(path):
-            raise ToolFailure(PATH_RULE, "invalid_path")
+            text = (
+                "write folder/file on one line: no ~ \\ NUL, drive or URL, and at most"
+            )
+            raise ToolFailure(f"{text} {MAX_PATH_CHARS} characters", "invalid_path")
         self.refuse_if_missing()
         try:
             target = (self.root / path).resolve()
@@ -882,14 +879,12 @@ class Workspace:
             if old and old != self._seen.get(target):
                 reason = f"{path} was not read since it changed: read it first"
                 raise ToolFailure(reason, "stale_file")
-            self._seen[target] = store(target, [text], old)
+            self._seen[target] = store(target, text, old)
         return f"wrote {len(text)} bytes to {path}"
 
     def edit_file(self, path: str, old_text: str, new_text: str) -> str:
         """Replace the one place where `old_text` stands; no other byte changes."""
         old, new = utf8(old_text, "old_text"), utf8(new_text, "new_text")
-        if not old:
-            raise ToolFailure("old_text is empty: give what to replace", "not_found")
         target = self.safe_path(path)
         with ONE_CHANGE, told_as_failure(path):
             with open_regular(target) as file:
@@ -900,8 +895,8 @@ class Workspace:
                 raise ToolFailure(reason, "too_large")
             old, new = fitted_to(text, old, new)
             start = only_place(text, old, path)
-            pieces = [text[:start], new, text[start + len(old) :]]
-            self._seen[target] = store(target, pieces, state)
+            result = text[:start] + new + text[start + len(old) :]
+            self._seen[target] = store(target, result, state)
         return f"edited {path} at line {line_number(text, start)}"
 
     def glob(self, pattern: str) -> str:
@@ -942,9 +937,7 @@ def fingerprint(place: Path | int) -> Fingerprint:
 def open_regular(target: Path) -> Iterator[BufferedReader]:
     """Open for reading; what is no regular file is refused on the open descriptor."""
     quick = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-    with open(
-        target, "rb", opener=lambda name, how: os.open(name, how | quick)
-    ) as file:
+    with open(target, "rb", opener=lambda at, how: os.open(at, how | quick)) as file:
         fingerprint(file.fileno())
         yield file
 
@@ -952,7 +945,9 @@ def open_regular(target: Path) -> Iterator[BufferedReader]:
 def skip_lines(file: BufferedReader, count: int) -> int:
     """Go forward by `count` lines; return how many there were, fewer at the end."""
     lines, last = 0, b"\n"
-    while lines < count and (piece := file.readline(CHUNK)):  # a line may be gigabytes
+    while lines < count and (
+        piece := file.readline(PAGE_BYTES)
+    ):  # a line may be gigabytes
         lines += piece.endswith(b"\n")
         last = piece
     return lines + (not last.endswith(b"\n"))
@@ -993,18 +988,15 @@ def decoded(raw: bytes, most: int) -> str:
     return text.replace("\r\n", "\n")
 
 
-def store(target: Path, pieces: list[bytes], old: Fingerprint) -> Fingerprint:
-    """Put a whole file at `target` in one step: over `old`, and over nothing else.
-
-    What fails or is killed leaves what was there before.
-    """
+def store(target: Path, content: bytes, old: Fingerprint) -> Fingerprint:
+    """Put a whole file at `target` in one step: over `old`, and over nothing else."""
     if old and not os.access(target, os.W_OK):
         raise OSError(errno.EACCES, "write-protected")
     made = [folder for folder in target.parents if not folder.exists()]
     hidden = target.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_hidden(hidden, pieces, os.stat(target) if old else None)
+        write_hidden(hidden, content, os.stat(target) if old else None)
         if fingerprint(target) != old:
             text = f"{target.name} changed at this moment: read it again"
             raise ToolFailure(text, "stale_file")
@@ -1018,14 +1010,14 @@ def store(target: Path, pieces: list[bytes], old: Fingerprint) -> Fingerprint:
     return fingerprint(target)
 
 
-def write_hidden(hidden: Path, pieces: list[bytes], old: os.stat_result | None) -> None:
+def write_hidden(hidden: Path, content: bytes, old: os.stat_result | None) -> None:
     """Write what will take the place of `old`: its owner and mode before any byte."""
     first = 0o600 if old else 0o666  # of which the system takes the umask away
-    with open(hidden, "xb", opener=lambda name, how: os.open(name, how, first)) as file:
+    with open(hidden, "xb", opener=lambda at, how: os.open(at, how, first)) as file:
         if old and hasattr(os, "fchown"):  # not on Windows
             os.fchown(file.fileno(), old.st_uid, old.st_gid)
             os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
-        file.writelines(pieces)
+        file.write(content)
 
 
 def fitted_to(text: bytes, old: bytes, new: bytes) -> tuple[bytes, bytes]:
@@ -1033,8 +1025,10 @@ def fitted_to(text: bytes, old: bytes, new: bytes) -> tuple[bytes, bytes]:
     ends = text.count(b"\n")
     if (ends and ends == text.count(b"\r\n")) or old not in text:
         old, new = (re.sub(b"\r?\n", b"\r\n", part) for part in (old, new))
-    if old == new:
-        raise ToolFailure("both texts are the same: give a new_text", "no_change")
+    if not old or old == new:
+        raise ToolFailure(
+            "old_text is empty or equals new_text: give two texts", "no_change"
+        )
     if not new.isascii() or text.startswith(UTF_16):
         decoded(text, len(text) + 1)  # no second encoding in a file that has another
     return old, new
@@ -1071,7 +1065,7 @@ def pattern_parts(pattern: str) -> list[str]:
         text = "write a pattern relative to the workspace, as **/*.py: no .. ~ \\"
         raise ToolFailure(text, "invalid_pattern")
     parts = [part for i, part in enumerate(parts) if parts[i : i + 2] != ["**", "**"]]
-    return [*parts, "*"] if parts[-1:] == ["**"] else parts
+    return [*parts, "*"] if parts[-1:] == ["**"] else parts or ["."]
 
 
 def walk_matches(root: Path, parts: list[str]) -> tuple[list[str], bool, int]:
@@ -1079,14 +1073,9 @@ def walk_matches(root: Path, parts: list[str]) -> tuple[list[str], bool, int]:
 
     Returns the matches, whether these are all, and how many folders are unreadable.
     """
-    patterns = [
-        re.compile(fnmatch.translate(part.replace("[^", "[!"))) for part in parts
-    ]
     found: list[str] = []
     steps = unreadable = 0
-    folders = (
-        [("", {0})] if parts else []
-    )  # each with how many parts it may have matched
+    folders = [("", {0})]  # with the numbers of parts that each may have matched
     while folders:
         prefix, counts = folders.pop()
         try:
@@ -1098,20 +1087,19 @@ def walk_matches(root: Path, parts: list[str]) -> tuple[list[str], bool, int]:
             steps += len(counts)
             if steps > MAX_GLOB_STEPS:
                 return found, False, unreadable
-            after = matched_after(entry.name, counts, parts, patterns)
-            is_match = len(parts) in after
-            after.discard(len(parts))
+            after = matched_after(entry.name, counts, parts)
             if entry.is_dir(follow_symlinks=False):
-                if after and (entry.name not in HEAVY or entry.name in parts):
-                    folders.append((f"{prefix}{entry.name}/", after))
-            elif is_match and not os.path.isdir(entry):  # as a link to a folder is
+                below = after - {len(parts)}
+                if below and (entry.name not in HEAVY or entry.name in parts):
+                    folders.append((f"{prefix}{entry.name}/", below))
+            elif len(parts) in after and not os.path.isdir(
+                entry
+            ):  # as a link to a folder is
                 found.append(prefix + entry.name)
     return found, True, unreadable
 
 
-def matched_after(
-    name: str, counts: set[int], parts: list[str], patterns: list[re.Pattern[str]]
-) -> set[int]:
+def matched_after(name: str, counts: set[int], parts: list[str]) -> set[int]:
     """How many parts may be matched with one more name.
 
     Of **/*.py the root has matched {0}; src in it {0}, and a.py {0, 2}: 2 is all.
@@ -1121,7 +1109,8 @@ def matched_after(
         if parts[count] == "**":
             after.add(count)  # it takes this name, too
             count += 1  # or none, and the next part must match
-        if name == parts[count] or patterns[count].match(name):
+        part = parts[count]
+        if name == part or fnmatch.fnmatchcase(name, part.replace("[^", "[!")):
             after.add(count + 1)
     return after
 
@@ -1279,21 +1268,24 @@ def build_registry(workspace: Workspace, trace: Trace | None = None) -> ToolRegi
     registry.register(
         ToolSpec(
             "read_file",
-            "Read a UTF-8 text file. offset is the first line, limit how many lines "
-            "(2000). The last line in brackets says how to go on.",
+            "Read a UTF-8 text file; path is folder/file, relative to the workspace. "
+            "offset is the first line, limit how many lines (2000); the last line in "
+            "brackets says how to go on. Even one page lets you overwrite the file.",
             object_schema({"path": TEXT, "offset": FROM_1, "limit": FROM_1}, ["path"]),
             workspace.read_file,
             concurrent_safe=True,
         ),
         ToolSpec(
             "write_file",
-            "Create a file, or replace one that you have read. Its folders are made.",
+            "Create a file and its folders, or replace a file of which you have read "
+            "a page. path is folder/file, relative to the workspace.",
             object_schema({"path": TEXT, "content": TEXT}, ["path", "content"]),
             workspace.write_file,
         ),
         ToolSpec(
             "edit_file",
-            "Replace old_text, which must be in the file exactly once, by new_text.",
+            "Replace old_text, which must be in the file exactly once, by new_text. "
+            "path is folder/file, relative to the workspace; CRLF lines stay CRLF.",
             object_schema(
                 {"path": TEXT, "old_text": TEXT, "new_text": TEXT},
                 ["path", "old_text", "new_text"],
@@ -1302,7 +1294,9 @@ def build_registry(workspace: Workspace, trace: Trace | None = None) -> ToolRegi
         ),
         ToolSpec(
             "glob",
-            "List files by a pattern such as **/*.py, relative to the workspace.",
+            "List files by a pattern such as **/*.py, relative to the workspace, "
+            "without braces. .git, node_modules, __pycache__ and .venv are skipped "
+            "unless the pattern names them.",
             object_schema({"pattern": TEXT}, ["pattern"]),
             workspace.glob,
             concurrent_safe=True,
