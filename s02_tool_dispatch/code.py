@@ -1026,9 +1026,8 @@ def fitted_to(text: bytes, old: bytes, new: bytes) -> tuple[bytes, bytes]:
     if (ends and ends == text.count(b"\r\n")) or old not in text:
         old, new = (re.sub(b"\r?\n", b"\r\n", part) for part in (old, new))
     if not old or old == new:
-        raise ToolFailure(
-            "old_text is empty or equals new_text: give two texts", "no_change"
-        )
+        reason = "old_text is empty or equals new_text: give two texts"
+        raise ToolFailure(reason, "no_change")
     if not new.isascii() or text.startswith(UTF_16):
         decoded(text, len(text) + 1)  # no second encoding in a file that has another
     return old, new
