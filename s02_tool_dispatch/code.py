@@ -1058,7 +1058,8 @@ def line_number(text: bytes, place: int) -> int:
 def pattern_parts(pattern: str) -> list[str]:
     """The parts of a glob pattern; a last ** stands for every file below."""
     utf8(pattern, "pattern", "invalid_pattern")
-    parts = [part for part in pattern.split("/") if part not in ("", ".")]
+    parts = pattern.replace("[^", "[!").split("/")  # fnmatch knows only [!a]
+    parts = [part for part in parts if part not in ("", ".")]
     unusable = pattern.startswith(("/", "~")) or not set(pattern).isdisjoint("\0\\")
     if unusable or ".." in parts or not 0 < len(pattern.strip()) <= MAX_PATH_CHARS:
         text = "write a pattern relative to the workspace, as **/*.py: no .. ~ \\"
@@ -1108,8 +1109,7 @@ def matched_after(name: str, counts: set[int], parts: list[str]) -> set[int]:
         if parts[count] == "**":
             after.add(count)  # it takes this name, too
             count += 1  # or none, and the next part must match
-        part = parts[count]
-        if name == part or fnmatch.fnmatchcase(name, part.replace("[^", "[!")):
+        if name == parts[count] or fnmatch.fnmatchcase(name, parts[count]):
             after.add(count + 1)
     return after
 
