@@ -385,4 +385,5 @@ def test_a_missing_workspace_is_not_brought_back(tmp_path):
     workspace = s02.Workspace(tmp_path / "ws")
     (tmp_path / "ws").rmdir()
     assert refusal(workspace.write_file, "a/b", "x").code == "workspace_missing"
+    assert refusal(workspace.glob, "*").code == "workspace_missing"
     assert listing(tmp_path) == []
