@@ -1025,9 +1025,8 @@ def fitted_to(text: bytes, old: bytes, new: bytes) -> tuple[bytes, bytes]:
     ends = text.count(b"\n")
     if (ends and ends == text.count(b"\r\n")) or old not in text:
         old, new = (re.sub(b"\r?\n", b"\r\n", part) for part in (old, new))
-    if not old or old == new:
-        reason = "old_text is empty or equals new_text: give two texts"
-        raise ToolFailure(reason, "no_change")
+    if old == new:
+        raise ToolFailure("both texts are the same: give a new_text", "no_change")
     if not new.isascii() or text.startswith(UTF_16):
         decoded(text, len(text) + 1)  # no second encoding in a file that has another
     return old, new
@@ -1040,7 +1039,7 @@ def only_place(text: bytes, old: bytes, path: str) -> int:
     while place >= 0 and len(places) < 10:
         places.append(place)
         place = text.find(old, place + 1)
-    if not places:
+    if not old or not places:
         reason = f"old_text is not in {path}: read the file again and copy it exactly"
         raise ToolFailure(reason, "not_found")
     if len(places) > 1:

@@ -44,11 +44,11 @@ def expected(data: bytes, old: bytes, new: bytes) -> bytes | str:
     all_crlf = b"\n" in data and b"\n" not in data.replace(b"\r\n", b"")
     if all_crlf or not places(data, old):
         old, new = with_crlf(old), with_crlf(new)
-    if old == new or not old:
+    if old == new:
         return "no_change"
     if is_utf16(data) or not (new.isascii() or is_text(data)):
         return "not_text"
-    found = places(data, old)
+    found = places(data, old) if old else []
     if len(found) != 1:
         return "not_unique" if found else "not_found"
     return data[: found[0]] + new + data[found[0] + len(old) :]

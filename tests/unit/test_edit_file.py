@@ -98,8 +98,8 @@ REFUSED = [
     ("b a\n".encode("utf-16-be"), "a", "\u65e5", "not_text", "UTF-16 without a BOM"),
     (b"a\n", "a", "half \ud800", "not_text", "surrogate in new_text"),
     (b"a\n", "half \ud800", "a", "not_text", "surrogate in old_text"),
-    (b"a\n", "", "x", "no_change", "empty old_text"),
-    (b"", "", "x", "no_change", "empty old_text, empty file"),
+    (b"a\n", "", "x", "not_found", "empty old_text"),
+    (b"", "", "x", "not_found", "empty old_text, empty file"),
     (b"a\n", "", "", "no_change", "both empty"),
 ]
 # fmt: on
