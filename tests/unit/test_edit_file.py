@@ -174,16 +174,3 @@ def test_a_file_over_the_bound_is_refused_and_one_below_it_is_edited(workspace, 
     assert file.stat().st_size == s02.MAX_EDIT_BYTES // 4
     with file.open("rb") as edited:
         assert edited.readline() == b"begin\n"
-
-
-def test_a_missing_file_a_folder_and_a_fifo_are_refused(workspace, tmp_path):
-    (tmp_path / "d").mkdir()
-    os.mkfifo(tmp_path / "p")
-    codes = []
-    for path in ("missing", "d", "p", "d/missing"):
-        with pytest.raises(s02.ToolFailure) as caught:
-            workspace.edit_file(path, "a", "b")
-        codes.append(caught.value.code)
-    expected = ["file_not_found", "is_a_directory", "not_a_file", "file_not_found"]
-    assert codes == expected
-    assert sorted(os.listdir(tmp_path)) == ["d", "p"]

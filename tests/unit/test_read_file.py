@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 
@@ -16,11 +15,6 @@ from tests.chapters import ROOT
 from tests.tools import call
 
 MOST = s02.MAX_RESULT_CHARS
-
-
-@pytest.fixture
-def workspace(tmp_path):
-    return s02.Workspace(tmp_path)
 
 
 @pytest.fixture
@@ -120,9 +114,9 @@ def test_a_cut_page_ends_at_a_line_end_and_says_that_more_follow(read):
     assert "more" in page.split("\n")[2] and next_offset(page) == 3
 
 
-def test_what_was_read_can_be_pasted_into_an_edit(read, workspace, tmp_path):
+def test_what_was_read_can_be_pasted_into_an_edit(read, tmp_path):
     page = read(b"def f():\n\treturn 1\n\nx = 2\n", limit=2).content
-    assert workspace.edit_file("f", body(page), "pass\n")
+    assert s02.Workspace(tmp_path).edit_file("f", body(page), "pass\n")
     assert (tmp_path / "f").read_bytes() == b"pass\n\nx = 2\n"
 
 
@@ -254,41 +248,6 @@ def test_a_file_is_judged_by_what_is_read_of_it(read):
     assert read(content, limit=1).content.startswith("text\n")
     assert read(content, offset=3).content == "text again\n"
     assert read(content, offset=2, limit=1).error_code == "not_text"
-
-
-@pytest.mark.parametrize(
-    ("path", "code"), [("d", "is_a_directory"), ("missing.txt", "file_not_found")]
-)
-def test_a_folder_or_a_missing_file_is_refused_and_glob_named(
-    path, code, workspace, tmp_path
-):
-    (tmp_path / "d").mkdir()
-    with pytest.raises(s02.ToolFailure, match="glob") as caught:
-        workspace.read_file(path)
-    assert caught.value.code == code
-
-
-@pytest.mark.not_root
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_that_the_user_may_not_read_is_refused(workspace, tmp_path):
-    (tmp_path / "f").write_text("private")
-    (tmp_path / "f").chmod(0)
-    with pytest.raises(s02.ToolFailure) as caught:
-        workspace.read_file("f")
-    assert caught.value.code == "permission_denied"
-
-
-@pytest.mark.parametrize("kind", ["fifo", "socket", "link to a fifo"])
-def test_what_is_no_regular_file_is_refused_at_once(kind, workspace, tmp_path):
-    if kind == "socket":
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(os.path.relpath(tmp_path / "f"))
-    else:
-        os.mkfifo(tmp_path / "f")
-    (tmp_path / "l").symlink_to("f")
-    with pytest.raises(s02.ToolFailure) as caught:
-        workspace.read_file("l" if kind.startswith("link") else "f")
-    assert caught.value.code == "not_a_file"
 
 
 # --- Bounded memory ---
