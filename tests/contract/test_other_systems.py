@@ -3,6 +3,7 @@ Windows. Nothing here runs on Windows itself; the workflow of CI does."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -72,3 +73,13 @@ def test_without_a_bash_each_command_is_an_error_and_the_demo_goes_on(
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "[final_answer:" in done.stdout and "Error" in done.stdout
+
+
+def test_the_tests_that_run_on_windows_need_no_unix(tmp_path):
+    workflow = (ROOT / ".github/workflows/ci.yml").read_text()
+    files = re.findall(r"^ +(tests/\S+)$", workflow, re.MULTILINE)
+    words = ["pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *files]
+    done = run(tmp_path, "-c", WITHOUT_UNIX, *words)
+
+    assert len(files) > 5
+    assert done.returncode == 0, done.stdout[-2000:]
