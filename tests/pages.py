@@ -77,17 +77,6 @@ CJK = re.compile("[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
-class Finding(NamedTuple):
-    """One thing that is not so."""
-
-    file: str
-    line: int
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.what}"
-
-
 class Fence(NamedTuple):
     """A code fence; `start` and `end` are the indexes of its two ``` lines."""
 
@@ -133,6 +122,10 @@ class Page:
                 self._not_prose(block, index)
                 block = -1
         self.prose = [re.sub("<!--.*?-->", "", line) for line in self.prose]
+
+    def at(self, index: int, what: str) -> str:
+        """One thing that is not so."""
+        return f"{self.name}:{index + 1}: {what}"
 
     def _add_fence(self, start: int, end: int) -> None:
         info = (FENCE.match(self.lines[start]) or [""])[1]
@@ -395,15 +388,15 @@ GENERATORS: dict[str, tuple[tuple[str, ...], Generator]] = {
 PIECES = {"code": code_pieces, "run": run_pieces, "generated": generated_pieces}
 
 
-def check_pieces(kind: str, site: Site) -> Iterator[Finding]:
+def check_pieces(kind: str, site: Site) -> Iterator[str]:
     """Where the lines of a page are not those that follow."""
     for page in site.pages:
         for piece in PIECES[kind](site, page):
             if piece.problem:
-                yield Finding(page.name, piece.start + 1, piece.problem)
+                yield page.at(piece.start, piece.problem)
             elif page.lines[piece.start : piece.end] != piece.wanted:
                 what = f"not what its marker `{kind}` gives; {REWRITE}"
-                yield Finding(page.name, piece.start, what)
+                yield page.at(piece.start - 1, what)
 
 
 def write(site: Site) -> Iterator[str]:
@@ -433,7 +426,7 @@ def linked(site: Site, page: Page, proof: re.Match[str]) -> str:
 # --- What must exist ---
 
 
-def check_markers(site: Site) -> Iterator[Finding]:
+def check_markers(site: Site) -> Iterator[str]:
     """Every marker governs something, every fence that must be derived has one."""
     for page in site.pages:
         governed = {index for block in page.blocks for index in block}
@@ -442,18 +435,18 @@ def check_markers(site: Site) -> Iterator[Finding]:
             inside = any(start < fence.start < end for start, end in page.blocks)
             if fence.info in ("python", "console") and not (fence.marker or inside):
                 what = "no marker (code, program, run) directly above this fence"
-                yield Finding(page.name, fence.start + 1, what)
+                yield page.at(fence.start, what)
         commands = " ".join(marker[3] for _, marker in page.marked("run")).split()
         for fence, marker in page.marked("program"):
             if marker[3] not in commands:
-                yield Finding(page.name, fence.start, f"nothing runs {marker[3]}")
+                yield page.at(fence.start - 1, f"nothing runs {marker[3]}")
         for index, line in enumerate(map(str.strip, page.lines)):
             marks = MARKER.match(line) or line == GENERATED_END
             if marks and index not in governed:
-                yield Finding(page.name, index + 1, f"marks nothing: {line}")
+                yield page.at(index, f"marks nothing: {line}")
 
 
-def check_names(site: Site) -> Iterator[Finding]:
+def check_names(site: Site) -> Iterator[str]:
     """Every word in code font, and every command's own file, is somewhere in the code.
 
     A word of a comment counts: what is caught is a name that is gone everywhere.
@@ -465,14 +458,14 @@ def check_names(site: Site) -> Iterator[Finding]:
             for word in re.findall(r"[A-Za-z_]\w{2,}", span if named else ""):
                 if word not in site.words | own:
                     what = f"`{word}` is in no Python file and is no file"
-                    yield Finding(page.name, index + 1, what)
+                    yield page.at(index, what)
         for index, line in enumerate(page.lines):
             for name in re.findall(
                 r"\bpython3 (?:-m )?((?:tests|s0\w+)[./][\w./]+)", line
             ):
                 path = name if name.endswith(".py") else name.replace(".", "/") + ".py"
                 if not (site.root / path).exists():
-                    yield Finding(page.name, index + 1, f"there is no `{name}`")
+                    yield page.at(index, f"there is no `{name}`")
 
 
 def named_path(site: Site, page: Page, span: str) -> bool:
@@ -481,30 +474,30 @@ def named_path(site: Site, page: Page, span: str) -> bool:
     return there or span in page.programs() or span.startswith("/")
 
 
-def check_tests(site: Site) -> Iterator[Finding]:
+def check_tests(site: Site) -> Iterator[str]:
     """Every test that a page names exists, and is where its link leads."""
     files = {name.rpartition("/")[2].removesuffix(".py") for name in site.sources}
     for page in site.pages:
         for index, line in enumerate(page.prose):
             for name in re.findall(r"\btest_\w+", TARGET.sub("", line)):
                 if name not in files and name not in site.tests:
-                    yield Finding(page.name, index + 1, f"there is no test {name}")
+                    yield page.at(index, f"there is no test {name}")
             for proof in PROOF.finditer(line):
                 name, target = proof[1] or proof[3], proof[2]
                 file = (page.path.parent / (target or "")).resolve()
                 there = (site.root.resolve() / f for f in site.tests.get(name, ()))
                 if target and file not in there:
                     what = f"{name} is not in {target}; {REWRITE}"
-                    yield Finding(page.name, index + 1, what)
+                    yield page.at(index, what)
 
 
-def check_links(site: Site) -> Iterator[Finding]:
+def check_links(site: Site) -> Iterator[str]:
     """Every link, anchor and image resolves inside the repository."""
     for page in site.pages:
         for index, target in page.targets():
             problem = unresolved(site, page, target)
             if problem:
-                yield Finding(page.name, index + 1, f"{target}: {problem}")
+                yield page.at(index, f"{target}: {problem}")
 
 
 def unresolved(site: Site, page: Page, target: str) -> str:
@@ -529,18 +522,18 @@ def unresolved(site: Site, page: Page, target: str) -> str:
 # --- Two languages, one book ---
 
 
-def check_languages(site: Site) -> Iterator[Finding]:
+def check_languages(site: Site) -> Iterator[str]:
     """A page and its translation have the same skeleton; each is in its language."""
     pages = {page.path: page for page in site.pages}
     for path, page in pages.items():
         stem = path.name.split(".")[0]
         other = path.with_name(f"{stem}.md" if page.chinese else f"{stem}.zh.md")
         if other not in pages:
-            yield Finding(page.name, 1, f"there is no {other.name} beside it")
+            yield page.at(0, f"there is no {other.name} beside it")
         elif page.chinese:
             yield from differences(site, pages[other], page)
         for index, what in wrong_language(page):
-            yield Finding(page.name, index + 1, what)
+            yield page.at(index, what)
 
 
 Part = tuple[int, object]  # index of the line, what stands there
@@ -566,7 +559,7 @@ def skeleton(site: Site, page: Page) -> dict[str, list[Part]]:
     }
 
 
-def differences(site: Site, english: Page, chinese: Page) -> Iterator[Finding]:
+def differences(site: Site, english: Page, chinese: Page) -> Iterator[str]:
     """The first difference of each kind; order matters but for numbers and links."""
     left, right = skeleton(site, english), skeleton(site, chinese)
     for kind, there in left.items():
@@ -579,7 +572,7 @@ def differences(site: Site, english: Page, chinese: Page) -> Iterator[Finding]:
             if ours[1] != theirs[1]:
                 where = f"{english.name}:{theirs[0] + 1}"
                 what = f"{kind} {ours[1]!s:.60}; {where} has {theirs[1]!s:.60}"
-                yield Finding(chinese.name, ours[0] + 1, what)
+                yield chinese.at(ours[0], what)
                 break
 
 
@@ -619,7 +612,7 @@ def wrong_language(page: Page) -> Iterator[tuple[int, str]]:
 # --- Sections and pictures ---
 
 
-def check_sections(site: Site) -> Iterator[Finding]:
+def check_sections(site: Site) -> Iterator[str]:
     """`How it works` has one heading per new or changed banner, in the same order."""
     for page in site.pages:
         code = page.path.with_name("code.py")
@@ -631,7 +624,7 @@ def check_sections(site: Site) -> Iterator[Finding]:
             pairs = zip_longest(found, wanted, fillvalue="nothing")
             there, banner = next((f, w) for f, w in pairs if f != w)
             what = f"How it works has {there!r} where the banner is {banner!r}"
-            yield Finding(page.name, 1, what)
+            yield page.at(0, what)
 
 
 def below(page: Page, title: str) -> list[str]:
@@ -648,7 +641,7 @@ def below(page: Page, title: str) -> list[str]:
     return found
 
 
-def check_pictures(site: Site) -> Iterator[Finding]:
+def check_pictures(site: Site) -> Iterator[str]:
     """Every picture keeps the rules for pictures."""
     for path in sorted(site.root.glob("images/*.svg")):
         text = path.read_text("utf-8")
@@ -657,7 +650,7 @@ def check_pictures(site: Site) -> Iterator[Finding]:
         except ElementTree.ParseError as error:
             problems = [f"no XML: {error}"]
         for what in problems:
-            yield Finding(path.relative_to(site.root).as_posix(), 1, what)
+            yield f"{path.relative_to(site.root).as_posix()}:1: {what}"
 
 
 def picture_problems(site: Site, svg: ElementTree.Element, text: str) -> Iterator[str]:
@@ -690,7 +683,7 @@ def picture_problems(site: Site, svg: ElementTree.Element, text: str) -> Iterato
                 yield f"the label {word} is no word of the code"
 
 
-CHECKS: dict[str, Callable[[Site], Iterator[Finding]]] = {
+CHECKS: dict[str, Callable[[Site], Iterator[str]]] = {
     "code fences": lambda site: check_pieces("code", site),
     "transcripts": lambda site: check_pieces("run", site),
     "generated blocks": lambda site: check_pieces("generated", site),
@@ -713,7 +706,7 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
         for name in write(site):
             print(f"{name}: rewritten")
         site = Site(root, site.outputs)
-    findings = [finding for check in CHECKS.values() for finding in check(site)]
+    findings = [found for check in CHECKS.values() for found in check(site)]
     for finding in findings:
         print(finding)
     if findings:

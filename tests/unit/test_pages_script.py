@@ -207,7 +207,7 @@ def root(tmp_path):
 
 
 def found(root, kind):
-    return [str(finding) for finding in pages.CHECKS[kind](pages.Site(root, OUTPUTS))]
+    return list(pages.CHECKS[kind](pages.Site(root, OUTPUTS)))
 
 
 def replace(root, name, old, new):
