@@ -46,7 +46,7 @@ MB = 1_000_000
 BUDGET = 3.0  # seconds that the slowest job of a row may take in one round
 
 Jobs = dict[str, Timer]
-Figures = dict[str, float]  # the least of all samples: seconds, bytes or a count
+Figures = dict[str, float]  # the least of all samples: seconds or a count
 Block = dict[str, Any]
 
 
@@ -121,33 +121,6 @@ def command(*words: str | Path) -> Timer:
     """Time a process from its start to its end."""
     run = partial(subprocess.run, list(map(str, words)), stdout=subprocess.DEVNULL)
     return Timer(partial(run, check=True))
-
-
-MEMORY = """
-import resource, sys
-from s02_tool_dispatch import code as s02
-
-def peak():
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-workspace = s02.Workspace(sys.argv[1])
-workspace.bash("true")  # imports what it needs
-before = peak()
-eval(sys.argv[2])
-print(peak() - before)
-"""
-
-
-def extra_memory(bench: Bench, work: str) -> Figures:
-    """Peak memory that an expression with `workspace` adds to a process of its own.
-
-    A shell stands between, because a new program begins with its parent's peak.
-    """
-    words = [sys.executable, "-c", MEMORY, str(bench.folder), work]
-    hop = ["sh", "-c", '"$@"; exit $?', "sh", *words]
-    done = subprocess.run(hop, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    return {"extra memory": float(done.stdout)}
 
 
 # --- 2. One call ----------------------------------------------------------------------
@@ -330,8 +303,7 @@ def measure_reading(bench: Bench) -> Figures:
         "head -n 50": command("head", "-n", "50", path),
         "read_file, first 50": Timer(partial(read, 1, 50)),
     }
-    work = f"workspace.read_file('big.txt', {lines - 49}, 50)"
-    return {**bench.time(heads), **bench.time(ends), **extra_memory(bench, work)}
+    return {**bench.time(heads), **bench.time(ends)}
 
 
 def measure_glob(bench: Bench) -> Figures:
@@ -383,8 +355,7 @@ def measure_output(bench: Bench) -> Figures:
             subprocess.run(["cat", "output.txt"], cwd=bench.folder, stdout=file)
 
     ours = Timer(partial(bench.workspace.bash, "cat output.txt"))
-    figures = bench.time({"cat to a file": Timer(cat), "bash cat": ours})
-    return {**figures, **extra_memory(bench, "workspace.bash('cat output.txt')")}
+    return bench.time({"cat to a file": Timer(cat), "bash cat": ours})
 
 
 def measure_start(bench: Bench) -> Figures:
@@ -510,7 +481,6 @@ ROWS = [
         Claim("read_file, first 50", "head -n 50"),
         Claim("read_file, first 50", at_most=0.02),
         Claim("read_file, last 50", "sed -n"),
-        Claim("extra memory", at_most=50 * MB),
     ]),
     Row("glob", "**/*.py in 100,000 files", measure_glob, [
         Claim("glob", "pathlib", 1.2),
@@ -525,7 +495,6 @@ ROWS = [
     ]),
     Row("output", "200 MB of output", measure_output, [
         Claim("bash cat", "cat to a file", 2),
-        Claim("extra memory", at_most=50 * MB),
     ]),
     Row("start", "starting the program", measure_start, [
         Claim("--help", "empty interpreter", 8),
@@ -540,9 +509,7 @@ ROWS = [
 
 
 def quantity(subject: str, value: float) -> str:
-    """A value in words: `2.75 us`, `12.0 MB`, `0`."""
-    if subject == "extra memory":
-        return f"{value / MB:.1f} MB"
+    """A value in words: `2.75 us`, `0`."""
     if subject.startswith("out of order"):
         return f"{value:g}"
     sizes = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
