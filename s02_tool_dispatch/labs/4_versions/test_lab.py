@@ -61,10 +61,10 @@ def test_a_running_session_keeps_its_tools_and_a_new_one_sees_the_upgrade(lab, e
     expect("calls in a session from after it", came, wanted, advice)
     for release, wanted in (v1, ["add", "count"]), (replace(v2, specs=()), []):
         shelf.install(release)
-        called = (
-            f"names after version {release.version} with {len(release.specs)} tools"
-        )
-        expect(called, names(shelf.session()), wanted, "take the version you are given")
+        came = (names(shelf.session()), shelf.manifests())
+        called = f"after version {release.version} with {len(release.specs)} tools"
+        wanted = (wanted, [release.manifest()])
+        expect(called, came, wanted, "take the version you are given")
 
 
 def test_a_source_that_is_removed_is_gone_for_new_sessions_only(lab, expect):
