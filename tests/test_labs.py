@@ -1,7 +1,7 @@
 """The labs hold what they promise: starters that fail, solutions that pass.
 
 One pytest process per lab runs its tests on the starter, on the solution and on every
-wrong solution of `lab_wrongs/` (format: see FORMAT.md there).
+solution of `lab_wrongs/`, wrong or right (format: see FORMAT.md there).
 """
 
 from __future__ import annotations
@@ -45,8 +45,13 @@ def lab_id(folder: Path) -> str:
 
 @cache
 def tables(folder: Path) -> dict[str, Any]:
-    """STARTER_FAILS and WRONGS of a lab."""
+    """STARTER_FAILS, WRONGS and RIGHT of a lab."""
     return runpy.run_path(str(WRONGS / f"{lab_id(folder)}.py"))
+
+
+def right_ones(folder: Path) -> dict[str, str]:
+    """The right solutions in another style, under names that no wrong one has."""
+    return {f"right, {name}": body for name, body in tables(folder)["RIGHT"].items()}
 
 
 def parts(path: Path) -> tuple[str, str, str]:
@@ -97,7 +102,8 @@ def outcomes_of(folder: Path) -> dict[str, dict[str, str]]:
     """candidate -> test -> what the failure says, "" if it passed; one process."""
     with TemporaryDirectory() as place:
         files = [folder / "starter.py", folder / "solution.py"]
-        for name, (_, body) in tables(folder)["WRONGS"].items():
+        wrongs = {name: body for name, (_, body) in tables(folder)["WRONGS"].items()}
+        for name, body in {**wrongs, **right_ones(folder)}.items():
             files.append(Path(place, f"{name}.py"))
             files[-1].write_text(with_region(files[0], body), encoding="utf-8")
         report = Path(place, "report.xml")
@@ -149,6 +155,19 @@ def test_a_starter_says_in_one_line_that_it_is_not_written_yet(folder, outcomes)
 @every_lab
 def test_a_solution_passes_every_test(folder, outcomes):
     assert set(outcomes(folder)["solution"].values()) == {""}
+
+
+@every_lab
+def test_a_right_solution_in_another_style_passes_every_test(folder, outcomes):
+    refused = {
+        (name, test): said
+        for name in right_ones(folder)
+        for test, said in outcomes(folder)[name].items()
+        if said
+    }
+
+    assert len(right_ones(folder)) >= 2
+    assert refused == {}
 
 
 @every_lab
