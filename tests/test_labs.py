@@ -45,13 +45,13 @@ def lab_id(folder: Path) -> str:
 
 @cache
 def tables(folder: Path) -> dict[str, Any]:
-    """STARTER_FAILS, WRONGS and RIGHT of a lab."""
+    """STARTER_FAILS, WRONGS and RIGHTS of a lab."""
     return runpy.run_path(str(WRONGS / f"{lab_id(folder)}.py"))
 
 
 def right_ones(folder: Path) -> dict[str, str]:
     """The right solutions in another style, under names that no wrong one has."""
-    return {f"right, {name}": body for name, body in tables(folder)["RIGHT"].items()}
+    return {f"right, {name}": body for name, body in tables(folder)["RIGHTS"].items()}
 
 
 def parts(path: Path) -> tuple[str, str, str]:
