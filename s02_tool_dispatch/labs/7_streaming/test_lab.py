@@ -265,11 +265,11 @@ def test_a_call_that_max_tokens_cut_is_answered_and_not_run(lab, expect):
 def test_unknown_events_and_deltas_are_skipped(lab, expect):
     deltas = [{"type": "new_delta", "x": 1}, *json_pieces('{"text": "hello"}')]
     events = stream(note(*deltas))
+    events.insert(-2, {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}})
+    events.insert(-1, {"type": "message_delta", "delta": {}, "usage": {}})
     for place in (6, 4, 2, 0):
         events.insert(place, {"type": "ping"})
         events.insert(place, {"type": "new_event", "index": 0})
-    events.insert(-2, {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}})
-    events.insert(-1, {"type": "message_delta", "delta": {}, "usage": {}})
 
     wanted = ("final_answer", ["hello"], 3)
     next_step = "the API adds kinds: skip what you do not know"
