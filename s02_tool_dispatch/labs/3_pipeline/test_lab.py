@@ -4,20 +4,10 @@ Swap two stages of your list and look which test fails, and what it says.
 """
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 from s02_tool_dispatch.code import ToolCall, ToolFailure, ToolSpec, object_schema
 
 SECRET = "sk-0123456789"
-
-
-class Clock:
-    """A clock that only the test moves."""
-
-    now = 100.0
-
-    def __call__(self):
-        return self.now
 
 
 def tool(name, handler, **properties):
@@ -87,13 +77,13 @@ def test_invalid_arguments_do_not_run_and_start_no_clock(lab, expect):
 
 
 def test_the_time_a_human_takes_is_not_the_tools_time(lab, expect):
-    clock, lines = Clock(), []
+    now, lines = [100.0], []
 
     def slow_human(asked):
-        clock.now += 3_600
+        now[0] += 3_600
         return True
 
-    pipeline = lab.Pipeline([ECHO], lines.append, slow_human, 60, clock=clock)
+    pipeline = lab.Pipeline([ECHO], lines.append, slow_human, 60, clock=lambda: now[0])
     came = pipeline.dispatch(call("echo", text="hello")).content
 
     called = "dispatch with an approver who takes an hour, and a limit of 60 seconds"
@@ -153,30 +143,37 @@ def test_the_cap_comes_last(lab, expect):
 
 
 def test_one_pipeline_serves_many_calls_also_two_at_once(lab, expect):
-    lines, both_asked = [], threading.Barrier(2, timeout=1)
+    came, lines = {}, []
+    right = threading.Thread(target=lambda: dispatch("right"))
+    right_asked, left_ended = threading.Event(), threading.Event()
 
     def approver(asked):
-        if asked.arguments["text"] in ("left", "right"):
-            both_asked.wait()
-        return True
+        if asked.arguments["text"] == "left":
+            right.start()
+            return right_asked.wait(1)
+        right_asked.set()
+        return right.ident is None or left_ended.wait(1)
+
+    def dispatch(text):
+        came[text] = pipeline.dispatch(call("echo", text=text)).content
 
     pipeline = lab.Pipeline([ECHO], lines.append, approver, limit=10)
-
-    def content(text):
-        return pipeline.dispatch(call("echo", text=text)).content
-
-    came = [content("first"), content("second and more")]
-    wanted = ["first", "seco [cut]"]
+    dispatch("first")
+    dispatch("second and more")
+    wanted = {"first": "first", "second and more": "seco [cut]"}
     advice = "every dispatch begins at the first stage: walk nothing that gets used up"
     expect("two calls, one after the other", came, wanted, advice)
 
-    with ThreadPoolExecutor(2) as pool:
-        came = [*pool.map(content, ["left", "right"])]
-    advice = "how far a call is belongs to that call: keep it in a local variable"
-    expect("two calls at once", came, ["left", "right"], advice)
+    right_asked.clear()
+    dispatch("left")
+    left_ended.set()
+    if right.is_alive():
+        right.join()
+    wanted.update(left="left", right="right")
+    advice = "keep how far a call is in a local variable; let no call wait for another"
+    expect("`right` begins while `left` waits, and ends after it", came, wanted, advice)
     texts = sorted(line.text for line in lines)
-    wanted = ["first", "left", "right", "seco [cut]"]
-    expect("the trace of all four", texts, wanted, "one line for each call")
+    expect("the trace of all four", texts, sorted(wanted.values()), "one line for each")
 
 
 def test_any_stage_may_look_again_when_the_others_have_ended(lab, expect):
