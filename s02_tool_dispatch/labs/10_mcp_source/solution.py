@@ -76,7 +76,7 @@ class Wire:
         return line
 
     def close(self) -> None:
-        """End the server and its children: after GRACE seconds, by force."""
+        """End the server and its session in GRACE seconds; a setsid in it escapes."""
         self.outbox.put(b"")  # closes its input: it is to end by itself
         deadline = time.monotonic() + GRACE
         with suppress(s02.ToolFailure):
