@@ -228,6 +228,14 @@ except BaseException as error:
 }
 
 RIGHTS = {
+    "everything wrapped once": "def inside():\n    "
+    + RIGHT.strip().replace("\n", "\n    ")
+    + """
+try:
+    return inside()
+except Exception as error:
+    raise ProviderError("no whole reply") from error
+""",
     "match, and a lost connection as a cause": """
 import copy
 

@@ -99,10 +99,12 @@ def counting(trace=None):
 def test_nothing_differs_while_the_contracts_are_the_same(
     lab, records, definitions, expect
 ):
-    got = brief(lab.replay(records, lab.rehearsal(definitions)))
+    found = lab.replay(records, lab.rehearsal(definitions))
 
     next_step = "ok then and NOT_RUN now is no difference: nothing was refused"
-    expect("replay against the same contracts", got, [], next_step)
+    if any(d.before in lab.REFUSED for d in found):
+        next_step = "dispatch what was recorded as it was: None is no empty object"
+    expect("replay against the same contracts", brief(found), [], next_step)
 
 
 def test_a_call_that_would_now_fail_is_found(lab, records, definitions, expect):
@@ -110,19 +112,21 @@ def test_a_call_that_would_now_fail_is_found(lab, records, definitions, expect):
 
     wanted = [(0, "glob", "ok", "unknown_tool")]
     wanted += [(2, "read_file", "ok", "invalid_arguments")]
+    got = brief(lab.now_failing(differences))
     next_step = "dispatch every call, also after one that failed"
-    called = "now_failing(replay against changed contracts)"
-    expect(called, brief(lab.now_failing(differences)), wanted, next_step)
+    if got == wanted[::-1]:
+        next_step = "from the first call to the last"
+    expect("now_failing(replay against changed contracts)", got, wanted, next_step)
 
 
 def test_a_difference_says_why(lab, records, definitions, expect):
     registry = lab.rehearsal(changed(definitions))
-    got = [d.reason for d in lab.replay(records, registry)]
+    found = lab.replay(records, registry)
 
-    calls = [ToolCall("again", *SESSION[index]) for index in (0, 2, 3, 4, 9)]
-    wanted = [registry.dispatch(call).content for call in calls]
-    next_step = "the result of dispatch has the whole sentence for it: its content"
-    expect("the reasons of replay(...)", got, wanted, next_step)
+    for d in found:
+        wanted = registry.dispatch(ToolCall("again", *SESSION[d.index])).content
+        next_step = "the result of dispatch has the whole sentence for it: its content"
+        expect(f"the reason for call {d.index}", d.reason, wanted, next_step)
 
 
 def test_a_refused_call_that_would_now_pass_is_a_difference_too(
