@@ -33,7 +33,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = ("s01_agent_loop", "s02_tool_dispatch")
 TIMEOUT_SECONDS = 120  # of one lab
-NO_PYTEST = "pytest is missing. Install it: python3 -m pip install pytest"
+NO_PYTEST = """pytest is missing here. Make .venv once, as the start page says:
+  python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"""
 FAILURES = ROOT / ".pytest_cache" / "labs.json"  # how often each lab has failed
 COMMAND = ".venv/bin/python s02_tool_dispatch/labs/check.py"
 DONE = "done"

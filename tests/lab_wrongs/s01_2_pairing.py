@@ -228,6 +228,25 @@ later = {
             ),
         ),
     ),
+    "only a text can begin": (
+        SOUND,
+        wrong(
+            (
+                'message["role"] == "user")',
+                'message == {**message, "role": "user", "content": str(content)})',
+            )
+        ),
+    ),
+    "what is said twice is said once": (
+        SOUND,
+        wrong(
+            (
+                "others = [block for block in blocks if",
+                "others = [block for n, block in enumerate(blocks)"
+                " if block not in blocks[:n] and",
+            ),
+        ),
+    ),
     "neighbours of one role become one message": (
         SOUND,
         SOUND_LINES

@@ -39,7 +39,7 @@ def run_loop(lab, expect, folder, max_turns, asked=0):
     What came of it: stop reason, and how many requests were made; and the history.
     """
     provider = lab.Endless(both(lab, expect)[0])
-    for _ in range(min(asked, 2_000)):
+    for _ in range(min(asked, 20_000)):
         provider.create([], [])
     provider.requests = asked
     messages = [{"role": "user", "content": "Never stop."}]

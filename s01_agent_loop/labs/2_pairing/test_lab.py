@@ -54,8 +54,8 @@ def sound_history():
     ]
     failed = {**result("p", "no"), "is_error": True}
     return [
-        {"role": "user", "content": "List the files."},
-        {"role": "user", "content": "All of them."},
+        user(text("Ls, please."), text("Ls, please.")),
+        {"role": "user", "content": "All of it."},
         assistant(thought, text("Well."), use("z"), *searched, use("p")),
         user(result("z", ""), failed, text("See also:"), image),
         {"role": "assistant", "content": "Two files."},
