@@ -53,7 +53,6 @@ WRONGS = {
         BOUND_NAME,
         but(("call(**arguments: object)", "call(name=name, **arguments: object)")),
     ),
-    "only-texts": (BLOCKS, but(("else f\"[{block['type']}]\"", 'else ""'))),
     "isError-is-not-looked-at": (FAILURES, but(('result.get("isError")', "False"))),
     "a-log-line-is-the-end": (
         SKIPPED,
@@ -195,7 +194,7 @@ RIGHTS = {
                     tell(str(refused))
                 else:
                     specs[shown] = spec
-        except s02.ToolFailure:
+        except BaseException:
             wire.close()
             raise
         return list(specs.values()), wire

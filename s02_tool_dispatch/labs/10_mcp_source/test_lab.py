@@ -2,12 +2,9 @@
 
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
-from contextlib import contextmanager
-from functools import cache
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,15 +12,7 @@ import pytest
 from s02_tool_dispatch.code import ToolCall, ToolFailure, ToolRegistry
 
 SERVER = [sys.executable, "-I", "-S", str(Path(__file__).with_name("toy_server.py"))]
-
-
-@cache
-def short():
-    """Seconds that are few, and many times what a start takes on this machine."""
-    with tempfile.TemporaryDirectory() as folder:
-        began = time.monotonic()
-        subprocess.run(SERVER, stdin=subprocess.DEVNULL, cwd=folder)
-        return max(0.2, 6 * (time.monotonic() - began))
+SLOW = 4  # seconds that no good server needs
 
 
 class Session:
@@ -46,12 +35,10 @@ class Session:
 
 
 @contextmanager
-def served(lab, folder, *fault, seconds=None, told=None):
+def served(lab, folder, *fault, seconds=SLOW, told=None):
     """A session with the toy server, which is ended with it."""
     tell = ([] if told is None else told).append
-    specs, wire = lab.connect(
-        [*SERVER, *fault], folder, "toy", seconds or 5 * short(), tell
-    )
+    specs, wire = lab.connect([*SERVER, *fault], folder, "toy", seconds, tell)
     try:
         registry = ToolRegistry()
         registry.register(*specs)
@@ -61,22 +48,42 @@ def served(lab, folder, *fault, seconds=None, told=None):
         wire.close()
 
 
-def failure_at_start(lab, folder, fault, seconds=None):
-    """The code of what `connect` raised; whether the server is still there."""
+@contextmanager
+def served_briefly(lab, folder):
+    """A session with the shortest of three bounds that this machine can keep."""
+    bounds = [0.15, 1, 3]
+    with ExitStack() as stack:
+        while True:
+            seconds = bounds.pop(0)
+            try:
+                session = stack.enter_context(served(lab, folder, seconds=seconds))
+                break
+            except ToolFailure:
+                if not bounds:
+                    raise
+        yield session, seconds
+
+
+def failure_at_start(lab, folder, fault, seconds=SLOW):
+    """The code of what `connect` raised; how many servers are left running."""
+    wires = []
+
+    class Kept(lab.Wire):
+        def __init__(self, *given, **named):
+            wires.append(self)
+            super().__init__(*given, **named)
+
+    lab.Wire, code = Kept, "no ToolFailure"
     try:
         with served(lab, folder, fault, seconds=seconds):
-            return "no ToolFailure", False
+            pass
     except ToolFailure as failure:
-        return failure.code, is_alive(int((folder / "pid").read_text()))
-
-
-def is_alive(pid):
-    """Whether there is such a process, be it a dead one that nobody has waited for."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+        code = failure.code
+    left = [wire for wire in wires if wire.process.poll() is None]
+    lab.GRACE, lab.Wire = 0.1, Kept.__base__
+    for wire in left:
+        wire.close()
+    return code, len(left)
 
 
 def test_a_call_goes_through_the_gate_to_the_server_and_back(lab, expect, tmp_path):
@@ -199,6 +206,9 @@ def test_lines_that_are_no_answer_are_skipped(lab, expect, tmp_path):
         expect("log lines, notifications, then the answer", came, "quiet again", advice)
         came = session.call("add", a=2, b=3)
         expect("the call after it", came, "5", advice)
+        got = [message for message in session.seen() if "method" not in message]
+        advice = "a notification has no id: nobody waits for an answer"
+        expect("answers that the server has received", got, [], advice)
 
 
 def test_a_request_of_the_server_is_answered(lab, expect, tmp_path):
@@ -216,12 +226,14 @@ def test_a_request_of_the_server_is_answered(lab, expect, tmp_path):
 
 
 def test_a_server_that_hangs_is_a_timeout_and_no_more(lab, expect, tmp_path):
-    with served(lab, tmp_path, seconds=short()) as session:
+    with served_briefly(lab, tmp_path) as (session, seconds):
         came = session.call("mute")
         expect(
             "a tool that does not answer", came, lab.TIMEOUT, "wire.receive raises it"
         )
-        came = session.call("add", a=2, b=3)
+        came = lab.TIMEOUT
+        while came == lab.TIMEOUT:  # the machine may be busy: that is not asked here
+            came = session.call("add", a=2, b=3)
         advice = "the answer to the first call comes now: take the one with your id"
         expect("the next call", came, "5", advice)
         began = time.monotonic()
@@ -229,7 +241,7 @@ def test_a_server_that_hangs_is_a_timeout_and_no_more(lab, expect, tmp_path):
         advice = "one deadline for the request, not one for each line"
         expect("a tool that only shows progress", came, lab.TIMEOUT, advice)
         took = time.monotonic() - began
-        expect("how long it took", took, "no more", advice, holds=took < short() + 1)
+        expect("how long it took", took, "no more", advice, holds=took < seconds + 1)
 
 
 def test_a_server_that_dies_or_writes_a_huge_line_is_a_result(lab, expect, tmp_path):
@@ -259,16 +271,15 @@ def test_a_server_of_no_use_is_a_failure_and_is_ended(lab, expect, tmp_path):
         ("dead", lab.DIED),
         ("old", lab.BROKEN),
         ("refusing", lab.REFUSED),
-        ("no-list", lab.BROKEN),
         ("endless", lab.BROKEN),
     ]:
         got = failure_at_start(lab, tmp_path, fault)
         advice = "close the wire on whatever goes wrong; MAX_PAGES bounds the list"
-        called = f"connect to a server that is {fault}: code, still alive"
-        expect(called, got, (code, False), advice)
-    got = failure_at_start(lab, tmp_path, "silent", short())
-    called = "connect to a silent server: code, still alive"
-    expect(called, got, (lab.TIMEOUT, False), "the handshake has a bound too")
+        called = f"connect to a server that is {fault}: code, servers left"
+        expect(called, got, (code, 0), advice)
+    got = failure_at_start(lab, tmp_path, "silent", 0.1)
+    called = "connect to a silent server: code, servers left"
+    expect(called, got, (lab.TIMEOUT, 0), "the handshake has a bound too")
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups here")
@@ -277,9 +288,9 @@ def test_a_server_that_does_not_end_by_itself_is_killed(lab, expect, tmp_path):
     lab.GRACE = 0.1
     wire = lab.Wire(command, tmp_path, dict(os.environ))
     wire.send({"id": 1, "method": "initialize", "params": {"protocolVersion": "x"}})
-    wire.receive(time.monotonic() + 5 * short())
+    wire.receive(time.monotonic() + SLOW)
     wire.send({"id": 2, "method": "tools/call", "params": {}})
     wire.close()
 
-    pid = int((tmp_path / "pid").read_text())
-    expect("still alive after close", is_alive(pid), False, "Wire.close does it")
+    got = wire.process.returncode
+    expect("exit status after close", got, "a signal", "see Wire.close", holds=got < 0)

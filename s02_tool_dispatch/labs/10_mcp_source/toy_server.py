@@ -3,8 +3,8 @@
     python3 toy_server.py [FAULT]
 
 Its tools show what a server may do to its client; a FAULT shows from the start: dead,
-old, silent, refusing, no-list, endless, odd-tools, stubborn. What it has received comes
-back from the tool `seen`; its process id is in the file `pid` of its folder.
+old, silent, refusing, endless, odd-tools, stubborn. What it has received comes
+back from the tool `seen`.
 """
 
 import json
@@ -211,8 +211,6 @@ METHODS = {
 
 def main():
     """Answer requests until the input ends."""
-    with open("pid", "w") as file:
-        file.write(str(os.getpid()))
     if fault == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if fault == "dead":
@@ -226,8 +224,6 @@ def main():
         id_, run = message["id"], METHODS.get(message.get("method"))
         if run is None or fault == "refusing":
             send(id=id_, error={"code": -32601, "message": "no such method"})
-        elif fault == "no-list" and run is tools_list:
-            send(id=id_, result={"tools": {}})
         elif (result := run(id_, message.get("params", {}))) is not None:
             send(id=id_, result=result)
 
