@@ -256,6 +256,7 @@ def labs(tmp_path):
         place = tmp_path / chapter
         shutil.copytree(ROOT / chapter / "labs", place / "labs", ignore=ignore)
         shutil.copy(ROOT / chapter / "code.py", place)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)  # warnings are errors, here too
     starter = DISPATCH / "starter.py"
     written = tmp_path / starter.relative_to(ROOT)
 
@@ -379,6 +380,17 @@ def test_a_mistake_is_told_in_four_rows_without_a_line_of_the_tests(
     assert not raised or f"in starter.py, line {LINE}: {body}" in first
     assert "Traceback" not in said
     assert "def test_" not in said
+
+
+def test_a_coroutine_that_nobody_awaits_is_told_though_all_else_is_right(labs):
+    root, write = labs
+    body = parts(DISPATCH / "solution.py")[1]
+    write(f"async def later(): pass\n\nlater()\n{textwrap.dedent(body)}")
+    said = check("1", root=root)[1]
+
+    assert "raised:      RuntimeWarning: coroutine" in said
+    assert "next:        put `await` before the call" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(

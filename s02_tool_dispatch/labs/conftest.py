@@ -27,6 +27,7 @@ SECONDS = 20  # for one test: a lab that hangs is told so
 SECONDS_OF_A_CANDIDATE = 5
 LONGEST_SHOWN = 300  # characters; of longer values only where they differ
 LAB_FILE = pytest.StashKey[Path]()
+LEFT_ALONE = (KeyboardInterrupt, pytest.exit.Exception, pytest.xfail.Exception)
 FAILED = pytest.StashKey[bool]()
 HANGS = pytest.StashKey[str]()
 
@@ -167,24 +168,19 @@ def failure_to_load(error, path):
     )
 
 
-def failure_of_a_call(error, path):
+def failure_of_a_call(error, item):
     """What an exception says that came out of the reader's lines or out of a test."""
+    path = item.stash[LAB_FILE]
     called, number = places(error, path)
-    if called:
-        rows = {"expected": "no exception", "next": next_step_after(error)}
-    else:  # the value that came back was of no use to the test
-        test = next(f for f in reversed(frames(error)) if f.name.startswith("test_"))
-        path, number, called = Path(test.filename), test.lineno, test.line
+    rows = {"expected": "no exception", "next": next_step_after(error)}
+    if not called:
+        path, called, number = item.path, item.name, places(error, item.path)[1]
+    if number and path == item.path:  # the value that came was of no use to the test
         rows = {
             "expected": "a value of the kind that the docstring names",
             "next": "what your code gave is of another kind; is an `await` missing?",
         }
     return told(called=called, raised=raised(error, path, number), **rows)
-
-
-def frames(error):
-    """Where an exception came through, the outermost place first."""
-    return traceback.extract_tb(error.__traceback__)
 
 
 def places(error, path):
@@ -203,8 +199,10 @@ def places(error, path):
 def raised(error, path, number):
     """Type, text and line of an exception."""
     text = textwrap.shorten(f"{type(error).__name__}: {error}", LONGEST_SHOWN)
-    source = linecache.getline(str(path), number).strip() if number else ""
-    return f"{text}\nin {path.name}, line {number or '?'}: {source}".rstrip(": ")
+    if not number:
+        return text
+    source = linecache.getline(str(path), number).strip()
+    return f"{text}\nin {path.name}, line {number}: {source}"
 
 
 def next_step_after(error):
@@ -257,10 +255,10 @@ def retell(item, outcome):
         return
     elif isinstance(error, NotImplementedError):
         problem = f"not written yet: {error}"
-    elif LAB_FILE in item.stash and isinstance(error, (Exception, SystemExit)):
-        problem = failure_of_a_call(error, item.stash[LAB_FILE])
-    else:
+    elif LAB_FILE not in item.stash or isinstance(error, LEFT_ALONE):
         return
+    else:
+        problem = failure_of_a_call(error, item)
     outcome.force_exception(pytest.fail.Exception(problem, pytrace=False))
 
 
