@@ -11,7 +11,7 @@ FAILURE = "test_a_failure_is_redacted_too"
 CAP = "test_the_cap_comes_last"
 MANY = "test_one_pipeline_serves_many_calls_also_two_at_once"
 AGAIN = "test_any_stage_may_look_again_when_the_others_have_ended"
-RAISES = "test_what_the_approver_raises_goes_up_and_nothing_runs"
+RAISES = "test_what_approver_and_trace_sink_raise_goes_up"
 STARTER_FAILS = {RUNS, DENIED, LEARNS, INVALID, HUMAN, TIMEOUT, RAW, FAILURE, CAP}
 STARTER_FAILS |= {MANY, AGAIN, RAISES}
 
@@ -168,6 +168,26 @@ try:
     go_on(0)
 except Exception as error:
     attempt.refuse("execution_error", type(error).__name__)
+""",
+        ),
+    ),
+    "a fault of the trace sink is swallowed": (
+        RAISES,
+        order(
+            RIGHT,
+            """
+asked = []
+
+def go_on(position):
+    asked.extend(["yes"] * (position == 2))
+    if position < len(stages):
+        stages[position](attempt, lambda: go_on(position + 1))
+
+try:
+    go_on(0)
+except Exception:
+    if not asked:
+        raise
 """,
         ),
     ),

@@ -227,6 +227,15 @@ WRONGS = {
             )
         ),
     ),
+    "a new target is written in place": (
+        LOOKS,
+        wrong(
+            (PART, f"fresh = not new_path.exists()\n    {PART}"),
+            ("    try:", "    part = new_path if fresh else part\n    try:"),
+            ("part.replace(new_path)", "part.replace(new_path)\n        part = part_"),
+            ("    part = new_path if", "    part_, part = part, new_path if"),
+        ),
+    ),
     "removed, then renamed": (
         ONE_STEP,
         wrong(

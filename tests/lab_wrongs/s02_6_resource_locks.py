@@ -209,6 +209,14 @@ places += [(w, p) for w in other.writes for p in one.reads | one.writes]
 return any(overlap(written, place) for written, place in places)
 """),
     ),
+    "one-new-call-for-each-that-ends": (
+        "test_two_reads_of_one_file_overlap",
+        ready().replace(
+            "running[pool.submit(registry.dispatch, calls[index])] = index",
+            "running[pool.submit(registry.dispatch, calls[index])] = index\n"
+            "        if results:\n            break",
+        ),
+    ),
     "all-that-run-must-end-before-the-next": (
         "test_results_are_in_call_order_whatever_ends_first",
         ready().replace("FIRST_COMPLETED", "ALL_COMPLETED"),

@@ -148,6 +148,17 @@ return inside()
         "test_every_kind_of_block_is_kept_in_its_place",
         but("if name:", "if name == 'text':"),
     ),
+    "a-block-without-pieces-need-not-stop": (
+        "test_pieces_that_belong_nowhere_break_the_stream",
+        but("and not pieces:", "and not any(pieces.values()):"),
+    ),
+    "the-last-signature-counts": (
+        "test_every_kind_of_block_is_kept_in_its_place",
+        but(
+            'block.get(name, "") + delta[name]',
+            'block.get(name, "") * (name != "signature") + delta[name]',
+        ),
+    ),
     "blocks-as-they-come": (
         "test_blocks_stand_in_the_order_of_their_index",
         but("for index in sorted(blocks)]", "for index in blocks]"),

@@ -186,18 +186,17 @@ def test_any_stage_may_look_again_when_the_others_have_ended(lab, expect):
     expect("what another `approve` sees after go_on()", seen, ["hello"], advice)
 
 
-def test_what_the_approver_raises_goes_up_and_nothing_runs(lab, expect):
-    ran = []
+def test_what_approver_and_trace_sink_raise_goes_up(lab, expect):
+    def fail(given):
+        raise ConnectionError("nobody is there")
 
-    def approver(asked):
-        raise ConnectionError("nobody could be asked")
-
-    pipeline = lab.Pipeline([tool("note", ran.append, x="string")], approver=approver)
-    try:
-        came = pipeline.dispatch(call("note", x="1"))
-    except ConnectionError:
-        came = "ConnectionError"
-
-    advice = "do not catch it: who could not be asked has not said yes"
-    wanted = ("ConnectionError", [])
-    expect("dispatch with an approver who raises", (came, ran), wanted, advice)
+    for part, wanted in ("approver", []), ("trace_sink", ["1"]):
+        ran = []
+        note = tool("note", lambda x, ran=ran: ran.append(x), x="string")
+        try:
+            came = lab.Pipeline([note], **{part: fail}).dispatch(call("note", x="1"))
+        except ConnectionError:
+            came = "ConnectionError"
+        advice = "do not catch it: who could not be asked has not said yes"
+        called = f"dispatch, with a failing {part}"
+        expect(called, (came, ran), ("ConnectionError", wanted), advice)

@@ -83,10 +83,11 @@ def test_a_file_is_copied_whole(lab, expect, tmp_path):
 
 
 def test_the_context_is_asked_before_and_after_each_chunk(lab, expect, tmp_path):
-    signal = Signal()
+    seen, new = [], tmp_path / "new"
+    signal = Signal(at_look=lambda: seen.append(new.exists()))
     copy = copier(lab, context_in(lab, tmp_path, signal))
     copy("big", "new")
-    looks = signal.looks
+    looks, early = len(seen), any(seen)
     tracemalloc.start()
     copy("big", "new")
     most = tracemalloc.get_traced_memory()[1]
@@ -95,6 +96,7 @@ def test_the_context_is_asked_before_and_after_each_chunk(lab, expect, tmp_path)
     called = f"copy_file of {CHUNKS} chunks, looks at the signal"
     advice = "call context.stop_if_asked() at the start and after each chunk"
     expect(called, looks, f"{LOOKS}", advice, LOOKS <= looks <= LOOKS + 2)
+    expect("does a look see `new`?", early, False, "give the name in the last step")
     advice = "hold one chunk at a time: a file may be larger than the memory"
     small = most < CHUNKS // 2 * lab.CHUNK
     expect("the same, bytes in memory", most, "a few chunks", advice, holds=small)
@@ -171,17 +173,15 @@ def test_what_the_file_system_refuses_is_a_tool_failure(lab, expect, tmp_path):
         hidden = str(tmp_path) not in came.content
         advice = "name the paths as they were given: error.strerror has none"
         expect(called, came.content, "no path from outside", advice, holds=hidden)
-        advice = "make no folder, and leave nothing behind"
-        expect("the folder", names(tmp_path), ["big", "folder", "old"], advice)
+        expect("the folder", names(tmp_path), ["big", "folder", "old"], "leave no more")
 
 
 def test_no_argument_reaches_the_context(lab, expect, tmp_path):
     context = context_in(lab, tmp_path, deadline=-1)
-    shown = sorted(lab.copy_tool(context).model_schema()["input_schema"]["properties"])
-
+    spec = lab.copy_tool(context)
+    shown = sorted(spec.model_schema()["input_schema"]["properties"])
     expect("what the model can give", shown, ["source", "target"], "two paths, no more")
-    safe = lab.copy_tool(context).concurrent_safe
-    expect("concurrent_safe", safe, False, "it writes: leave the flag as it is")
+    expect("concurrent_safe", spec.concurrent_safe, False, "it writes")
     for forged in ("deadline", "context", "cancelled", "root", "workspace"):
         came = copier(lab, context)("big", "new", **{forged: 10**9}).error_code
         advice = "close the schema: object_schema does"

@@ -155,7 +155,8 @@ def test_every_kind_of_block_is_kept_in_its_place(lab, expect):
     thinking = [
         {"type": "thinking_delta", "thinking": "hm"},
         {"type": "thinking_delta", "thinking": "m"},
-        {"type": "signature_delta", "signature": "c2ln"},
+        {"type": "signature_delta", "signature": "c2"},
+        {"type": "signature_delta", "signature": "ln"},
     ]
     start = {"type": "thinking", "thinking": ""}
     called = note(*json_pieces("{}"))
@@ -236,6 +237,8 @@ def test_pieces_that_belong_nowhere_break_the_stream(lab, expect):
         "two starts of one index": [start, delta, stop, start, stop, *rest],
         "two starts and one stop": [start, start, delta, stop, *rest],
         "no stop": [start, delta, *rest],
+        "no stop and no delta": [start, *rest],
+        "a text without a stop": [*stream(text("I"))[1:2], *rest],
     }
     for what, events in broken.items():
         got = outcome(lab, events)

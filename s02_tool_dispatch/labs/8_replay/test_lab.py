@@ -147,10 +147,11 @@ def test_a_failure_of_the_tool_itself_is_not_compared_with_a_rehearsal(
 ):
     old = [lab.Recorded("bash", {"command": "exit 3"}, "nonzero_exit")]
     old += [lab.Recorded("gone", {}, "disk_full"), lab.Recorded(["bash"], {}, "ok")]
+    old += [lab.Recorded("", {}, "ok")]
 
     got = brief(lab.replay(old, lab.rehearsal(definitions)))
     wanted = [(1, "gone", "disk_full", "unknown_tool")]
-    wanted += [(2, ["bash"], "ok", "unknown_tool")]
+    wanted += [(2, ["bash"], "ok", "unknown_tool"), (3, "", "ok", "unknown_tool")]
     next_step = "NOT_RUN says nothing about a failure of the tool; unknown_tool does"
     expect(f"replay({old})", got, wanted, next_step)
 
@@ -222,6 +223,7 @@ def test_every_other_code_is_a_difference_when_tools_really_run(lab, expect):
     changes = [("ok", "execution_error"), ("disk_full", "ok"), ("ok", "disk_full")]
     changes += [("disk_full", "quota"), ("quota", "quota"), ("not_run", "ok")]
     changes += [("unknown_tool", "ok"), ("execution_error", "ok")]
+    changes += [("cancelled_by_host", "ok")]
     old = [lab.Recorded("answer", {"code": now}, then) for then, now in changes]
     found = lab.replay(old, registry)
 
