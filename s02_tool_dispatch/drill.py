@@ -148,7 +148,7 @@ def race(wait_seconds: float) -> Handler:
 class Bench:
     """Any boundary: counts every handler that runs, and notes what is untrue."""
 
-    wait_seconds = 0.5  # lost by a boundary that runs its calls one by one
+    wait_seconds = 0.2  # lost by a boundary that runs its calls one by one
     max_chars = 400_000  # of one answer: about 100,000 tokens; any limit below is fair
     words = False  # how it words its answers is its own affair
 
@@ -235,9 +235,9 @@ class Bench:
         self.claim("no secret in an answer", PATH not in told and TOKEN not in told)
         self.claim("answers are bounded", len(told) <= self.max_chars * len(blocks))
 
-    def hand_outs(self, name: str) -> list[Block]:
-        """The definitions of a tool that can be got at."""
-        return [vars(tool) for tool in self.tools if tool.name == name]
+    def handed_out(self) -> list[Block]:
+        """What can be got at of the registered tools."""
+        return []
 
 
 class RegistryBench(Bench):
@@ -264,23 +264,18 @@ class RegistryBench(Bench):
         code = str(block["content"]).partition("[")[2].partition("]")[0]
         return code if block.get("is_error") else "ok"
 
-    def hand_outs(self, name: str) -> list[Block]:
-        """What the registry hands out too."""
+    def handed_out(self) -> list[Block]:
+        """What the registry shows to the model and to its owner."""
         registry = self.registries[0]
-        listed = [*registry.definitions(), *registry.model_schemas()]
-        listed += filter(None, [registry.get(name)])
-        same = [tool for tool in listed if tool["name"] == name]
-        return same + super().hand_outs(name)
+        shown = [*registry.definitions(), *registry.model_schemas()]
+        return [*shown, *filter(None, [registry.get("greet")])]
 
 
 def through(registry: ToolRegistry, tools: list[Tool]) -> Run:
     """The adapter for our registry: one for another boundary is about as long."""
-    registry.register(
-        *(
-            ToolSpec(t.name, t.description, t.input_schema, t.handler, t.name != "fail")
-            for t in tools
-        )
-    )
+    for tool in tools:
+        may_overlap = tool.name != "fail"
+        registry.register(ToolSpec(**vars(tool), concurrent_safe=may_overlap))
 
     def run(blocks: list[Block]) -> list[Block]:
         calls = [ToolCall(use["id"], use["name"], use["input"]) for use in blocks]
@@ -385,8 +380,12 @@ def keyword_not_understood(bench: Bench) -> str:
 
 def edited_catalogue(bench: Bench) -> str:
     """Edit what was registered, and whatever is handed out."""
-    for tool in bench.hand_outs("greet"):
-        tool["input_schema"]["properties"]["name"]["type"] = "integer"
+    before = json.dumps(bench.handed_out())
+    for tool in [*bench.handed_out(), *map(vars, bench.tools)]:
+        if tool["name"] == "greet":
+            tool["input_schema"]["properties"]["name"]["type"] = "integer"
+    after = json.dumps(bench.handed_out())
+    bench.claim("the model sees what it saw", after == before)
     blocks = bench.answers([("greet", {"name": "Ann"}), ("greet", {"name": 1})])
     codes = [*map(bench.code_in, blocks)]
     bench.claim("the check is as it was registered", codes[0] == "ok" != codes[1])
@@ -506,7 +505,8 @@ SET, TORN, LONG = (("give", {"what": what}) for what in ("set", "torn", "long"))
 LEAK, EXIT, KNOWN, SILENT = (
     ("fail", {"how": how}) for how in ("leak", "exit", "known", "silent")
 )
-HUNDRED = batch(("give", {"what": "?"}), *SUMS)
+BROKEN: Call = ("give", {"what": "?"})
+HUNDRED = batch(BROKEN, *SUMS)
 RACE = [("race", {"place": place}) for place in ("first", "second")]
 FAULTS: list[tuple[int, str, Seen, Fault]] = [  # a tier, or 0: our registry only
     (1, "no fault: a good call", Seen("ok", 1, 1), no_fault),
@@ -516,7 +516,7 @@ FAULTS: list[tuple[int, str, Seen, Fault]] = [  # a tier, or 0: our registry onl
     (2, '"3" for an integer', REFUSED, one("add", {"a": "3", "b": 2}, "a must be")),
     (2, "extra argument", REFUSED, one("greet", {"name": "", "age": 1}, "age is")),
     (3, "path and token in an error", Seen(FAILED, 1, 1), batch(LEAK, traces=SECRET)),
-    (1, "first of a batch raises", FAILS_ALONE, batch(LEAK, GOOD, says="RuntimeError")),
+    (1, "first of a batch raises", FAILS_ALONE, batch(BROKEN, GOOD, says="KeyError")),
     (5, "edited catalogue", Seen(f"ok, {BAD}", 1, 2), edited_catalogue),
     (2, "true for 1", REFUSED, one("add", {"a": True, "b": 2}, "a must be")),
     (2, "value outside the enum", REFUSED, one("order", {"size": "xxl"}, "size must")),
@@ -551,7 +551,9 @@ def run_drill(new_registry: NewRegistry) -> list[DrillLine]:
     """Send every fault through one registry; the last line compares its hash."""
     bench = RegistryBench(new_registry)
     lines = [drill_line(bench, *FAULTS[0])]
-    before = drill_line(bench, 0, "", Seen(""), same_hash).came
+    before = Seen("a hash")
+    with contextlib.suppress(BaseException):  # as for any fault
+        before = Seen(same_hash(bench))
     lines += [drill_line(bench, *row) for row in FAULTS[1:]]
     same = ("catalogue hash before and after", before, same_hash)
     return [*lines, drill_line(bench, 0, *same)]
