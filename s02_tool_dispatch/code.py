@@ -1753,8 +1753,32 @@ DEMO = [
         "A secret of the parent process.",
         ("bash", {"command": 'echo "DEMO_API_KEY is ${DEMO_API_KEY:-not set}"'}),
     ),
+    scripted("A surprise inside a tool.", ("deploy", {"target": "staging"})),
     scripted("The plan says Friday; out/summary.txt says so now. No secret got out."),
 ]
+
+
+def deploy(target: str) -> str:
+    """Fail as no tool should: the text holds a path and a token."""
+    raise ConnectionError(f"/srv/deploy/{target}.key: token demo-token-1234 refused")
+
+
+def demo_registry(
+    folder: Path,
+    trace: Trace | None = None,
+    compile_schema: Callable[[Block], Check] = compile_schema,
+) -> ToolRegistry:
+    """The five tools and `deploy`, over a folder with the demo's files."""
+    Path(folder, "plan.txt").write_text("Friday: ship\nMonday: rest\n")
+    Path(folder, "notes.txt").write_text("the tests are green\n")
+    registry = ToolRegistry(compile_schema, trace)
+    five = build_registry(Workspace(folder))
+    schema = object_schema({"target": TEXT}, ["target"])
+    registry.register(
+        *(tool.spec for tool in five._tools.values()),
+        ToolSpec("deploy", "Ship it.", schema, deploy, source="demo"),
+    )
+    return registry
 
 
 def run_demo(trace_name: str | None) -> bool:
