@@ -93,13 +93,6 @@ def test_calls_one_after_the_other_fill_the_axis_and_share_no_column(draw):
     assert set().union(*lanes) == set(range(len(bars(lines)[0][1])))
 
 
-def test_a_lane_says_how_long_and_what_came_of_it(draw):
-    _, lines, _ = draw(record("bash", 0, 1.5, "nonzero_exit"))
-
-    assert lines[2].startswith("bash |")
-    assert lines[2].split("|")[2].split() == ["1.50", "s", "nonzero_exit"]
-
-
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
@@ -118,47 +111,42 @@ def test_durations_are_readable(seconds, text):
     assert timeline.duration(seconds) == text
 
 
-def test_details_show_the_last_line_of_a_failure(draw):
+def test_a_lane_says_how_long_and_what_came_and_details_say_why(draw):
     detail = "Traceback:\n  File ...\nRuntimeError: no luck"
-    call = record(outcome="execution_error", detail=detail), record(detail=detail)
-    _, plain, _ = draw(*call)
-    _, full, _ = draw(*call, options=["--details"])
+    calls = record("bash", 0, 1.5, "timeout", detail), record(detail=detail)
+    _, plain, _ = draw(*calls)
+    _, full, _ = draw(*calls, options=["--details"])
 
+    assert plain[2].split("|")[2].split() == ["1.50", "s", "timeout"]
     assert "no luck" not in "".join(plain)
-    assert [line.strip() for line in full if "no luck" in line] == [
-        "RuntimeError: no luck"
-    ]
+    assert [x.strip() for x in full if "no luck" in x] == ["RuntimeError: no luck"]
 
 
 # --- The axis ---
 
 
-def test_the_axis_ends_with_the_last_call(draw):
-    _, lines, _ = draw(record(start=100, seconds=3), record(start=101, seconds=2.5))
+@pytest.mark.parametrize(
+    ("times", "axis", "gaps"),
+    [
+        pytest.param([(100, 3), (101, 2.5)], "3.50 s", [], id="no gap"),
+        pytest.param([(0, 500), (1, 1), (400, 1)], "8 min 20 s", [], id="a long call"),
+        pytest.param(
+            [(0, 1), (201, 1), (202.5, 1)], "3.50 s", ["3 min 20 s"], id="one"
+        ),
+        pytest.param(
+            [(9 * n, 1) for n in range(99)], "1 min 39 s", ["8.00 s"] * 98, id="98"
+        ),
+    ],
+)
+def test_a_long_time_without_a_call_is_cut_out_of_the_axis_and_named(
+    draw, times, axis, gaps
+):
+    _, lines, _ = draw(*(record(start=a, seconds=b) for a, b in times))
+    named = [x.strip() for x in lines if "~" in x]
 
-    assert lines[1].split() == ["0", "3.50", "s"]
+    assert named == [f"~ {gap} without a call" for gap in gaps]
+    assert lines[1].split() == ["0", *axis.split()]
     assert len(lines[1]) == lines[2].rindex("|") + 1
-
-
-def test_minutes_without_a_call_are_cut_out_and_named(draw):
-    _, lines, _ = draw(record("a", 0, 1), record("b", 201, 1), record("c", 202.5, 1))
-
-    assert lines[3].strip() == "~ 3 min 20 s without a call"
-    assert [len(columns_of(bar)) > 10 for _, bar in bars(lines)] == [True] * 3
-    assert lines[1].split() == ["0", "3.50", "s"]
-
-
-def test_what_stays_of_the_gaps_takes_no_more_room_than_the_calls(draw):
-    gaps = [record(start=10 * n, seconds=0.5) for n in range(100)]
-    _, lines, _ = draw(*gaps)
-
-    assert sum("without a call" in line for line in lines) >= 90
-
-
-def test_a_gap_during_a_long_call_is_no_gap(draw):
-    _, lines, _ = draw(record("long", 0, 500), record("a", 1), record("b", 400))
-
-    assert not any("without a call" in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -255,41 +243,30 @@ ABOUT = "Python 3.12.1, catalogue c0ffeec0ffeec0ff"
 HEAD = json.dumps(HEADER)
 
 
-@pytest.mark.parametrize(
-    ("content", "first", "last"),
-    [
-        (
-            [record(), "", "  ", record()[:9]],
-            "1 call,",
-            "1 line was no trace record: number 4",
-        ),
-        (
-            [record(), *["?"] * 300],
-            "1 call,",
-            "300 lines were no trace records: number 2, 3, 4, 5, 6, ...",
-        ),
-        (
-            [HEAD, record(), record(outcome="timeout")],
-            f"2 calls, 1 failed, {ABOUT}",
-            "# side",
-        ),
-        (["\ufeff" + HEAD, record()], f"1 call, 0 failed, {ABOUT}", "# side"),
-        ([HEAD], f"0 calls, 0 failed, {ABOUT}", "0 calls"),
-        (
-            [record(start=n, seconds=n % 3) for n in range(3_000)],
-            "3000 calls",
-            "# side",
-        ),
-    ],
-    ids=[
-        "one foreign line",
-        "many",
-        "a header",
-        "a byte order mark",
-        "no call",
-        "3,000 calls",
-    ],
-)
+MANY = "300 lines were no trace records: number 2, 3, 4, 5, 6, ..."
+FILES = {  # its lines, how the first and the last line begin
+    "a cut one": (
+        [record(), "", record()[:9]],
+        "1 call,",
+        "1 line was no trace record",
+    ),
+    "300 others": ([record(), *["?"] * 300], "1 call,", MANY),
+    "a header": (
+        [HEAD, record(), record(outcome="x")],
+        f"2 calls, 1 failed, {ABOUT}",
+        "#",
+    ),
+    "a mark": (["\ufeff" + HEAD, record()], f"1 call, 0 failed, {ABOUT}", "#"),
+    "no call": ([HEAD], f"0 calls, 0 failed, {ABOUT}", "0 calls"),
+    "3,000": (
+        [record(start=n, seconds=n % 3) for n in range(3_000)],
+        "3000 calls",
+        "#",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "first", "last"), FILES.values(), ids=FILES)
 def test_the_first_line_counts_and_the_last_tells_what_was_left_out(
     draw, content, first, last
 ):
@@ -494,10 +471,3 @@ def test_an_ascii_terminal_shows_any_detail(tmp_path):
 
     assert run.returncode == 0
     assert "\\u8bfb\\ud83d" in run.stdout
-
-
-def test_help_says_how_to_call_it(tmp_path):
-    run = as_program(tmp_path, "--help")
-
-    assert run.returncode == 0
-    assert "FILE" in run.stdout
