@@ -26,11 +26,6 @@ import contextlib
 import inspect
 import io
 import json
-import re
-import runpy
-import signal
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -38,7 +33,6 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import wraps
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from s02_tool_dispatch.code import (
@@ -150,7 +144,6 @@ class Bench:
 
     wait_seconds = 0.2  # lost by a boundary that runs its calls one by one
     max_chars = 400_000  # of one answer: about 100,000 tokens; any limit below is fair
-    words = False  # how it words its answers is its own affair
 
     def __init__(self, build: Build, note: Callable[..., None]) -> None:
         self.build, self.note = build, note
@@ -181,14 +174,15 @@ class Bench:
 
         return Tool(name, f"Drill: {name}.", schema, counted)
 
-    def rebuilt(self, *tools: Tool) -> Run | None:
-        """A boundary with `add` and these tools; None if it refuses one of them."""
+    def rebuilt(self, tools: list[Tool], *calls: Call) -> list[Block]:
+        """Send calls to one with `add` and these tools; empty if it refuses them."""
         names = ", ".join(tool.name for tool in tools)
         self.note(sent=f"build: the tools add, {names}")
         try:
-            return self.build([self.tools[0], *tools])
+            run = self.build([self.tools[0], *tools])
         except Exception:
-            return None
+            return []
+        return self.answers([*calls], run)
 
     def claim(self, what: str, holds: bool) -> None:
         """Note what does not hold: the line of the fault fails then."""
@@ -200,9 +194,10 @@ class Bench:
         return "error" if block.get("is_error") else "ok"
 
     def codes_in(self, blocks: list[Block]) -> str:
-        """The codes in order: `ok, error x2`."""
+        """The codes in order: `ok, error x2`; `refused` without any."""
         runs = [(code, len([*same])) for code, same in groupby(blocks, self.code_in)]
-        return ", ".join(code if n == 1 else f"{code} x{n}" for code, n in runs)
+        codes = [code if n == 1 else f"{code} x{n}" for code, n in runs]
+        return ", ".join(codes) or "refused"
 
     def answers(self, calls: list[Call], run: Run | None = None) -> list[Block]:
         """Send the calls of one turn; whatever the fault, the answers are sound."""
@@ -232,7 +227,8 @@ class Bench:
         self.claim("content is a text, or a list of text blocks", None not in texts)
         self.claim("an error has a text", not any(b.get("is_error") for b in blank))
         self.claim("every answer can be sent as JSON", is_json(blocks))
-        self.claim("no secret in an answer", PATH not in told and TOKEN not in told)
+        leak = PATH in str(blocks) or TOKEN in str(blocks)
+        self.claim("no secret in an answer", not leak)
         self.claim("answers are bounded", len(told) <= self.max_chars * len(blocks))
 
     def handed_out(self) -> list[Block]:
@@ -245,7 +241,6 @@ class RegistryBench(Bench):
 
     wait_seconds = 10
     max_chars = 30_000
-    words = True
 
     def __init__(self, new_registry: NewRegistry) -> None:
         super().__init__(self.built, lambda **event: None)
@@ -320,7 +315,7 @@ def batch(*calls: Call, says: str = "", traces: str = "") -> Fault:
     def send(bench: Bench) -> str:
         blocks = bench.answers([*calls])
         texts = [str(text_in(block)) for block in blocks]
-        if bench.words:
+        if isinstance(bench, RegistryBench):  # its words are the chapter's
             detail = "".join(record.detail for record in bench.traced)
             bench.claim(f"the model reads {says!r}", says in texts[0])
             bench.claim("the trace has it all", traces in detail)
@@ -348,31 +343,23 @@ def no_fault(bench: Bench) -> str:
 def failure_after_an_await(bench: Bench) -> str:
     """A tool that is `async def`; a boundary without these may refuse it."""
     late = Tool("fail_late", "Drill: fail_late.", object_schema({}), fail_late)
-    run = bench.rebuilt(late)
-    if run is None:
-        return "refused"
-    return bench.codes_in(bench.answers([("fail_late", {}), GOOD], run))
+    return bench.codes_in(bench.rebuilt([late], ("fail_late", {}), GOOD))
 
 
 def same_name_twice(bench: Bench) -> str:
     """Two tools under one name: refused, or the first keeps it."""
     twins = [bench.tool("twin", lambda who=who: who, {}) for who in ("one", "two")]
-    run = bench.rebuilt(*twins)
-    if run is None:
-        return "refused"
-    block = bench.answers([("twin", {})], run)[0]
-    stolen = "two" in str(text_in(block))
+    blocks = bench.rebuilt(twins, ("twin", {}))
+    stolen = any("two" in str(text_in(block)) for block in blocks)
     bench.claim("no tool silently takes another one's name", not stolen)
-    return bench.code_in(block)
+    return bench.codes_in(blocks)
 
 
 def keyword_not_understood(bench: Bench) -> str:
     """A schema with a rule that few validators know: enforced or refused."""
     digits = {"id": {**TEXT, "pattern": "^[0-9]+$"}}
-    run = bench.rebuilt(bench.tool("ticket", lambda id: f"ticket {id}", digits))
-    if run is None:
-        return "refused"
-    blocks = bench.answers([("ticket", {"id": "../7"})], run)
+    ticket = bench.tool("ticket", lambda id: f"ticket {id}", digits)
+    blocks = bench.rebuilt([ticket], ("ticket", {"id": "../7"}))
     enforced = "ticket" not in bench.ran
     bench.claim("each rule of a schema is enforced or refused", enforced)
     return bench.codes_in(blocks)
@@ -462,39 +449,6 @@ def same_hash(bench: RegistryBench) -> str:
 
 # --- What must come of each ---
 
-PAGE = "s02_tool_dispatch/README.md"
-TIERS = [  # what holds, the heading of the page, why
-    (
-        "every call is answered, once, in order",
-        "The loop",
-        "The API refuses the next request, and every later one, unless each tool_use "
-        "has exactly one tool_result; and the model corrects only what it is told.",
-    ),
-    (
-        "arguments are checked before a handler runs",
-        "The schema, compiled",
-        "What a handler has done with wrong arguments cannot be undone, and a name or "
-        "a value that was bent until it fits is a guess.",
-    ),
-    (
-        "nothing leaks, nothing escapes",
-        "Results and errors",
-        "A tool can raise anything. The text of a surprise is written for its author: "
-        "the model gets the type and a sentence, and the batch goes on.",
-    ),
-    (
-        "what cannot be sent is made sendable",
-        "Results and errors",
-        "One answer that is too long, no JSON, or an error without a text makes the "
-        "request fail that carries it, and each one after it.",
-    ),
-    (
-        "registration refuses what it cannot keep",
-        "The registry",
-        "A tool is trusted for what it was when it was registered. What is "
-        "half understood, replaced or edited later is no longer that tool.",
-    ),
-]
 BAD, FAILED = "invalid_arguments", "execution_error"
 REFUSED, FAILS_ALONE = Seen(BAD, 0, 1), Seen(f"{FAILED}, ok", 2, 2)
 UNKNOWN_ALONE = Seen("unknown_tool, ok", 1, 2)
@@ -508,7 +462,7 @@ LEAK, EXIT, KNOWN, SILENT = (
 BROKEN: Call = ("give", {"what": "?"})
 HUNDRED = batch(BROKEN, *SUMS)
 RACE = [("race", {"place": place}) for place in ("first", "second")]
-FAULTS: list[tuple[int, str, Seen, Fault]] = [  # a tier, or 0: our registry only
+FAULTS: list[tuple[int, str, Seen, Fault]] = [  # tier (own_boundary.py), or 0
     (1, "no fault: a good call", Seen("ok", 1, 1), no_fault),
     (5, "same name twice", Seen("refused"), same_name_twice),
     (1, "unknown tool", UNKNOWN_ALONE, batch(("sub", {}), GOOD, says="are: add, fail")),
@@ -599,150 +553,7 @@ def drill_registry(new_registry: NewRegistry) -> int:
     return 1 if failed else 0
 
 
-# --- The drill of the reader's own boundary ---
-
-SECONDS = 10  # without a sign of life: it hangs
-STARTER = '''"""A boundary to put right: it is wrong in the usual ways.
-
-    python3 -m s02_tool_dispatch.drill THIS_FILE
-
-`build(tools)` gets tools with a name, a description, an input_schema and a handler, and
-raises to refuse one. What it returns gets the tool_use blocks of one turn (dicts) and
-returns their tool_result blocks. Inside, use whatever you like.
-"""
-
-
-def build(tools):
-    handlers = {tool.name: tool.handler for tool in tools}
-
-    def run(blocks):
-        results = []
-        for block in blocks:
-            text = str(handlers[block["name"]](**block["input"]))
-            answer = {"type": "tool_result", "tool_use_id": block["id"]}
-            results.append({**answer, "content": text})
-        return results
-
-    return run
-'''
-
-
-def drill_boundary(bench: Bench) -> None:
-    """Note each fault before it is sent, and what came of the first that fails."""
-    for tier, name, must, fault in sorted(FAULTS, key=lambda row: row[0]):
-        if tier:
-            bench.note(tier=tier, fault=name)
-            line = drill_line(bench, tier, name, must, fault)
-            if wrong := what_must_come(tier, line, bench.came):
-                ran = f"; handlers that ran: {line.came.ran}"
-                return bench.note(came=what_came(bench) + ran, must="; ".join(wrong))
-    bench.note(tier=len(TIERS) + 1)
-
-
-def what_must_come(tier: int, line: DrillLine, came: object) -> list[str]:
-    """What did not hold. Fair to all: codes count up to tier 3, runs up to tier 2.
-
-    Whether a result that cannot be sent is an error, and whether a tool is refused or
-    renamed, is for the boundary to say.
-    """
-    codes = re.sub("[a-z_]{3,}", "error", line.must.codes)
-    wrong = [*line.untrue]
-    if tier <= 2 and line.came.ran != line.must.ran:
-        wrong.insert(0, f"handlers that run: {line.must.ran}")
-    if tier <= 3 and line.came.codes not in (codes, "refused"):
-        wrong.insert(0, codes)
-    return wrong or ["an answer to each call"] * isinstance(came, BaseException)
-
-
-def what_came(bench: Bench) -> str:
-    """The first answers, or what was raised in their place."""
-    came: Any = bench.came
-    if isinstance(came, BaseException):
-        return f"{type(came).__name__}: {str(came)[:300]}"
-    return "; ".join(f"{bench.code_in(b)}: {spelled(text_in(b))}" for b in came[:3])
-
-
-def judge(file: str, report: str) -> None:
-    """The child: what a boundary does to this process is told by its parent."""
-
-    def note(**event: object) -> None:
-        with open(report, "a") as lines:
-            lines.write(json.dumps(event) + "\n")
-
-    note(tier=1, fault="the file itself", sent=f"a run of {file}")
-    sys.path.append(os.path.dirname(os.path.abspath(file)))
-    try:
-        build = runpy.run_path(file)["build"]
-    except BaseException as error:  # any file may come
-        came = f"{type(error).__name__}: {str(error)[:300]}"
-        note(came=came, must="it defines build(tools), which returns run(blocks)")
-    else:
-        drill_boundary(Bench(build, note))
-    with contextlib.suppress(Exception):  # it may be closed
-        sys.stdout.flush()
-    os._exit(0)  # threads that still run are left behind
-
-
-def judged(file: str, seconds: float) -> tuple[Block, str]:
-    """Run the child to its end or its first silence: its notes, what it printed."""
-    with tempfile.TemporaryDirectory() as folder:
-        report, screen = Path(folder, "report"), Path(folder, "screen")
-        report.touch()
-        command = [sys.executable, __file__, "--judge", str(report), file]
-        nothing = subprocess.DEVNULL
-        with open(screen, "wb") as out:
-            child = subprocess.Popen(
-                command, stdin=nothing, stdout=out, stderr=out, start_new_session=True
-            )
-        try:
-            ended = how_it_ended(child, report, seconds)
-        finally:
-            with contextlib.suppress(OSError):  # and what it has started
-                os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-        notes: Block = {"came": ended, "must": "an answer to each call"}
-        for line in report.read_text().splitlines():
-            notes |= json.loads(line)
-            if notes["came"] != ended:
-                break
-        return notes, screen.read_text(errors="replace")
-
-
-def how_it_ended(child: subprocess.Popen[bytes], report: Path, seconds: float) -> str:
-    """Wait as long as there is something new in the report."""
-    size = -1
-    while report.stat().st_size != size:
-        size = report.stat().st_size
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return f"the process ended, with status {child.wait(seconds)}"
-    return f"nothing for {seconds} seconds: it hangs"
-
-
-def drill_file(file: str, seconds: float = SECONDS) -> int:
-    """Print the tiers that hold, and all about the first fault that is not right."""
-    notes, screen = judged(file, seconds)
-    for number, (holds, heading, why) in enumerate(TIERS[: notes["tier"]], 1):  # noqa: B007
-        held = "holds" if number < notes["tier"] else "does not hold"
-        print(f"tier {number}: {holds:<45} {held}")
-    told = {"printed": ascii(screen[:200])} if screen else {}
-    if notes["tier"] <= len(TIERS):
-        told = {part: notes[part] for part in ("fault", "sent", "came", "must")} | told
-        told |= {"why": why, "read": f'{PAGE}, "{heading}"'}
-    for part, text in told.items():
-        print(f"  {part:<8} {text}")
-    return 0 if notes["tier"] > len(TIERS) else 1
-
-
-def write_starter(file: str) -> int:
-    """Never over a file that is there."""
-    try:
-        with open(file, "x", encoding="utf-8") as starter:
-            starter.write(STARTER)
-    except OSError as error:
-        print(f"Cannot write {file!a}: {error.strerror}.", file=sys.stderr)
-        return 1
-    print(f"Now put it right: python3 -m s02_tool_dispatch.drill {file}")
-    return 0
+# --- Running it ---
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -754,13 +565,15 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.file is None:
         return drill_registry(ToolRegistry)
+    from s02_tool_dispatch import own_boundary  # which imports this file
+
     if options.init:
-        return write_starter(options.file)
+        return own_boundary.write_starter(options.file)
     if not os.path.isfile(options.file):
         parser.error(f"no such file: {options.file!a}")
     if options.judge:
-        judge(options.file, options.judge)
-    return drill_file(options.file)
+        own_boundary.judge(options.file, options.judge)
+    return own_boundary.drill_file(options.file)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from types import TracebackType
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ("s01_agent_loop", "s02_tool_dispatch")
-PROGRAMS = ("code.py", "drill.py", "step.py", "timeline.py")
+PROGRAMS = ("code.py", "drill.py", "own_boundary.py", "step.py", "timeline.py")
 INHERITED = ("PATH", "SYSTEMROOT")
 
 # Runs before the chapter: makes the pseudo terminal the one that Ctrl-C comes from,

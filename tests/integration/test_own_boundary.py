@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from s02_tool_dispatch import drill
+from s02_tool_dispatch import drill, own_boundary
 from s02_tool_dispatch.code import ToolRegistry
 from tests.chapters import ROOT, chapter_copy, scrubbed_env
 from tests.integration import own_boundaries as own
@@ -97,7 +97,7 @@ def by_registry(new_registry):
 def drilled(build):
     """What the drill notes of a boundary, in this process."""
     notes = {}
-    drill.drill_boundary(drill.Bench(build, lambda **event: notes.update(event)))
+    own_boundary.drill_boundary(drill.Bench(build, lambda **event: notes.update(event)))
     return notes
 
 
@@ -110,7 +110,7 @@ def test_a_right_boundary_holds_every_tier_whatever_its_style(build):
     notes = drilled(build)
 
     assert "came" not in notes, notes
-    assert notes["tier"] == len(drill.TIERS) + 1
+    assert notes["tier"] == len(own_boundary.TIERS) + 1
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def judge(tmp_path):
     def judging(text):
         file = tmp_path / "mine.py"
         file.write_text(text)
-        return drill.judged(str(file), seconds=2)
+        return own_boundary.judged(str(file), seconds=2)
 
     return judging
 
@@ -180,7 +180,11 @@ def test_what_a_boundary_does_to_its_process_is_told_and_harms_nobody(
 ):
     notes, screen = judge(f"{IMPORT}build = {build}")
 
-    assert (told in notes["came"]) if told else notes["tier"] == len(drill.TIERS) + 1
+    assert (
+        (told in notes["came"])
+        if told
+        else notes["tier"] == len(own_boundary.TIERS) + 1
+    )
     assert ("calling add" in screen) == (build == "own.Prints")
 
 
@@ -233,7 +237,7 @@ def test_our_registry_holds_all_tiers_through_ten_lines(program, flags):
     run = program("ours.py", flags=flags)
 
     assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout.count(" holds\n") == len(drill.TIERS)
+    assert run.stdout.count(" holds\n") == len(own_boundary.TIERS)
 
 
 def test_the_starter_is_wrong_and_is_never_written_over_a_file(program):
@@ -255,7 +259,7 @@ def test_a_missing_file_is_a_mistake_in_the_command(program):
 
 
 def test_every_tier_names_a_section_of_the_page():
-    page = (ROOT / drill.PAGE).read_text("utf-8")
+    page = (ROOT / own_boundary.PAGE).read_text("utf-8")
     sections = set(re.findall(r"^### (.+)$", page, re.M))
 
-    assert {heading for _, heading, _ in drill.TIERS} <= sections
+    assert {heading for _, heading, _ in own_boundary.TIERS} <= sections
