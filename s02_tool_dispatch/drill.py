@@ -118,8 +118,8 @@ async def fail_late() -> None:
 
 def give(what: str) -> object:
     """Return what cannot be sent as it is, or raise KeyError."""
-    results = {"set": {1, 2}, "torn": "caf\udce9", "long": "x" * 1_000_000}
-    return results[what]
+    torn, long = "caf\udce9", "x" * 1_000_000
+    return {"number": 7, "set": {1, 2}, "torn": torn, "long": long}[what]
 
 
 def race(wait_seconds: float) -> Handler:
@@ -154,7 +154,7 @@ class Bench:
         self.came: object = []
         self.run: Run
         self.tools = [
-            self.tool("add", lambda a, b: a + b, {"a": WHOLE, "b": WHOLE}),
+            self.tool("add", lambda a, b: str(a + b), {"a": WHOLE, "b": WHOLE}),
             self.tool("greet", lambda name: f"hello {name}", {"name": {**TEXT}}),
             self.tool("order", lambda **order: "ordered", ORDER),
             self.tool("race", race(self.wait_seconds), {"place": TEXT}),
@@ -455,7 +455,9 @@ UNKNOWN_ALONE = Seen("unknown_tool, ok", 1, 2)
 NO_OBJECTS = [("add", arguments) for arguments in ('{"a": 1, "b": 2}', None, [1, 2])]
 ALMOST = [(name, GOOD[1]) for name in ("Add", "add ", "x.add")]
 NO_NAMES = [(name, GOOD[1]) for name in ("\udce9", None, ["add"])]
-SET, TORN, LONG = (("give", {"what": what}) for what in ("set", "torn", "long"))
+NUMBER, SET, TORN, LONG = (
+    ("give", {"what": what}) for what in ("number", "set", "torn", "long")
+)
 LEAK, EXIT, KNOWN, SILENT = (
     ("fail", {"how": how}) for how in ("leak", "exit", "known", "silent")
 )
@@ -488,6 +490,7 @@ FAULTS: list[tuple[int, str, Seen, Fault]] = [  # tier (own_boundary.py), or 0
     (3, "failure after an await", Seen(f"{FAILED}, ok", 1, 2), failure_after_an_await),
     (0, "failure that the tool expects", Seen("no_street", 1, 1), batch(KNOWN)),
     (4, "error without a text", Seen(FAILED, 1, 1), batch(SILENT)),
+    (4, "result that is no text", Seen("ok", 1, 1), batch(NUMBER, says="7")),
     (4, "result that cannot be sent", FAILS_ALONE, batch(SET, TORN)),
     (4, "result of a million characters", Seen("ok", 1, 1), batch(LONG, says="left")),
     (1, "the same call twice", Seen("ok x2", 2, 2), batch(GOOD, GOOD)),
@@ -563,6 +566,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--init", action="store_true", help="write a FILE.py to begin")
     parser.add_argument("--judge", metavar="REPORT", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
+    if options.init and options.file is None:
+        parser.error("--init needs the name of a file")
     if options.file is None:
         return drill_registry(ToolRegistry)
     from s02_tool_dispatch import own_boundary  # which imports this file
@@ -573,7 +578,10 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"no such file: {options.file!a}")
     if options.judge:
         own_boundary.judge(options.file, options.judge)
-    return own_boundary.drill_file(options.file)
+    try:
+        return own_boundary.drill_file(options.file)
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ def what_must_come(tier: int, line: drill.DrillLine, came: object) -> list[str]:
     if tier <= 2 and line.came.ran != line.must.ran:
         wrong.insert(0, f"handlers that run: {line.must.ran}")
     if tier <= 3 and line.came.codes not in (codes, "refused"):
-        wrong.insert(0, codes)
+        wrong.insert(0, f"answers: {codes}")
     return wrong or ["an answer to each call"] * isinstance(came, BaseException)
 
 

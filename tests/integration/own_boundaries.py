@@ -224,15 +224,6 @@ def stops_at_the_first_error(tools):
     return run
 
 
-def number_as_content(tools):
-    one = ByHand(tools).one
-
-    def run(blocks):
-        return [{**one(b), "content": 3} for b in blocks]
-
-    return run
-
-
 # --- Wrong: one step of the first right one is changed ---
 
 
@@ -324,6 +315,11 @@ class BlankError(ByHand):
 class TextAsItIs(ByHand):
     def text(self, result):
         return result if isinstance(result, str) else super().text(result)
+
+
+class ResultAsItIs(ByHand):
+    def text(self, result):
+        return result if isinstance(result, int) else super().text(result)
 
 
 class NoBound(ByHand):

@@ -42,7 +42,6 @@ WRONG = [
     (own.one_result_for_two_calls, "the same call twice", "one answer a call"),
     (own.results_by_id, NO_FAULT, "ok"),
     (own.set_in_a_block, NO_FAULT, "every answer can be sent as JSON"),
-    (own.number_as_content, NO_FAULT, "content is a text"),
     (own.stops_at_the_first_error, "unknown tool", "one answer a call"),
     (own.RefusesAll, NO_FAULT, "ok"),
     (own.IdsFromACounter, NO_FAULT, "one answer a call, in order"),
@@ -57,6 +56,7 @@ WRONG = [
     (own.CatchesExceptionOnly, "handler that exits", "error, ok"),
     (own.CoroutineAsText, "failure after an await", "error, ok"),
     (own.BlankError, "error without a text", "an error has a text"),
+    (own.ResultAsItIs, "result that is no text", "content is a text"),
     (own.TextAsItIs, "result that cannot be sent", "can be sent as JSON"),
     (own.NoBound, "result of a million characters", "answers are bounded"),
     (own.LastRegistrationWins, "same name twice", "silently takes"),
@@ -251,11 +251,15 @@ def test_the_starter_is_wrong_and_is_never_written_over_a_file(program):
     assert "KeyError: 'sub'" in run.stdout
 
 
-def test_a_missing_file_is_a_mistake_in_the_command(program):
-    run = program("missing.py")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["missing.py"], "no such file: 'missing.py'"), (["--init"], "--init needs")],
+)
+def test_a_mistake_in_the_command_is_told(program, arguments, said):
+    run = program(*arguments)
 
     assert run.returncode == 2
-    assert "no such file: 'missing.py'" in run.stderr
+    assert said in run.stderr
 
 
 def test_every_tier_names_a_section_of_the_page():

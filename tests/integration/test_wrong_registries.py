@@ -24,6 +24,7 @@ WRONG = [
     (wrong.ValidationOutsideTheGuard, "validator that crashes"),
     (wrong.exception_text_to_the_model, "path and token in an error"),
     (wrong.result_as_text_whatever_it_is, "result that cannot be sent"),
+    (wrong.only_text_is_a_result, "result that is no text"),
     (wrong.awaitable_not_awaited, "failure after an await"),
     (wrong.awaitable_failure_kept_as_text, "failure after an await"),
     (wrong.SharedList, "edited catalogue"),

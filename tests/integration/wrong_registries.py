@@ -180,6 +180,15 @@ def result_as_text_whatever_it_is(handler):
 
 
 @with_handlers
+def only_text_is_a_result(handler):
+    def run(**arguments):
+        returned = handler(**arguments)
+        return None if isinstance(returned, int) else returned
+
+    return run
+
+
+@with_handlers
 def awaitable_not_awaited(handler):
     def run(**arguments):
         returned = handler(**arguments)
