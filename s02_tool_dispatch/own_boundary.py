@@ -65,7 +65,8 @@ STARTER = '''"""A boundary to put right: it is wrong in the usual ways.
 
 `build(tools)` gets tools with a name, a description, an input_schema and a handler, and
 raises to refuse one. What it returns gets the tool_use blocks of one turn (dicts) and
-returns their tool_result blocks. Inside, use whatever you like.
+returns their tool_result blocks. Inside, use whatever you like; if that is async, let
+`run` call asyncio.run.
 """
 
 
@@ -116,9 +117,12 @@ def what_came(bench: drill.Bench) -> str:
     came: Any = bench.came
     if isinstance(came, BaseException):
         return f"{type(came).__name__}: {str(came)[:300]}"
-    return "; ".join(
-        f"{bench.code_in(b)}: {drill.spelled(drill.text_in(b))}" for b in came[:3]
-    )
+    told = []
+    for block in came[:3]:
+        text = drill.text_in(block)
+        shown = drill.spelled(block.get("content") if text is None else text)
+        told.append(f"{block.get('tool_use_id')} {bench.code_in(block)}: {shown}")
+    return "; ".join(told) or "no answer"
 
 
 def judge(file: str, report: str) -> None:
