@@ -253,9 +253,9 @@ def test_what_cannot_be_written_leaves_everything_as_it_was(
 @pytest.mark.not_root
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_file_or_folder_is_left_alone(locked, tool, workspace, file):
-    workspace.read_file("f")
     mode = (file.parent / locked).stat().st_mode
     (file.parent / locked).chmod(0o555)
+    workspace.read_file("f")
     with pytest.raises(s02.ToolFailure) as caught:
         change(workspace, tool)
     (file.parent / locked).chmod(mode)
