@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-DATE = "2026-11-30"
+DATE = "2026-12-07"
 SECRET_PATH = "/vault/ledger.txt"
 SECRET_TOKEN = "token=EXAMPLE-0451"
 TOOL = "add_lines"
