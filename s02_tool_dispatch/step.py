@@ -33,18 +33,16 @@ NOT_REACHED = "(not reached)"
 
 
 class Watched:
-    """The demo's registry, and what its seams report of the last call."""
+    """A registry of the demo's tools, and what its seams report of the last call."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.checked = self.got = self.gave = NOT_REACHED
         self.records: list[s02.TraceRecord] = []
-        trace = self.records.append
-        self.registry = s02.demo_registry(self.folder, trace, self.compile_schema)
-        tools = self.registry._tools  # it hands out no handler, so reach inside
-        for name, tool in tools.items():
-            spec = replace(tool.spec, handler=self.watched(tool.spec.handler))
-            tools[name] = replace(tool, spec=spec)
+        self.registry = s02.ToolRegistry(self.compile_schema, self.records.append)
+        demo = s02.demo_registry(self.folder)  # hands out no handler: reach inside
+        for spec in (tool.spec for tool in demo._tools.values()):
+            self.registry.register(replace(spec, handler=self.watched(spec.handler)))
 
     def compile_schema(self, schema: s02.Block) -> s02.Check:
         """The chapter's own; its check says what it found."""
