@@ -224,21 +224,6 @@ def result_text(returned: object) -> str:
         raise ToolFailure(f"the tool returned no text or JSON but {kind}") from error
 
 
-def awaited(awaitable: Any) -> object:
-    """What an awaitable gives; ToolFailure where an event loop is running already."""
-    import asyncio
-
-    async def whole() -> object:
-        return await awaitable
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:  # none is running: this is the normal case
-        return asyncio.run(whole())
-    getattr(awaitable, "close", lambda: None)()
-    raise ToolFailure("an async tool cannot be dispatched inside a running event loop")
-
-
 def storable_text(text: str) -> str:
     """The one choke point of every content: it can be sent, and it is bounded."""
     text = encodable(text).replace("\0", "\ufffd")
@@ -734,6 +719,21 @@ def run_in_threads(work: Callable[[], None], count: int) -> None:
     for _ in range(started):
         if not finished.get():
             raise KeyboardInterrupt
+
+
+def awaited(awaitable: Any) -> object:
+    """What an awaitable gives; ToolFailure where an event loop is running already."""
+    import asyncio
+
+    async def whole() -> object:
+        return await awaitable
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:  # none is running: this is the normal case
+        return asyncio.run(whole())
+    getattr(awaitable, "close", lambda: None)()
+    raise ToolFailure("an async tool cannot be dispatched inside a running event loop")
 
 
 def trace_record(
