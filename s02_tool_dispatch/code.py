@@ -224,21 +224,6 @@ def result_text(returned: object) -> str:
         raise ToolFailure(f"the tool returned no text or JSON but {kind}") from error
 
 
-def awaited(awaitable: Any) -> object:
-    """What an awaitable gives; ToolFailure where an event loop is running already."""
-    import asyncio
-
-    async def whole() -> object:
-        return await awaitable
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:  # none is running: this is the normal case
-        return asyncio.run(whole())
-    getattr(awaitable, "close", lambda: None)()
-    raise ToolFailure("an async tool cannot be dispatched inside a running event loop")
-
-
 def storable_text(text: str) -> str:
     """The one choke point of every content: it can be sent, and it is bounded."""
     text = encodable(text).replace("\0", "\ufffd")
@@ -734,6 +719,21 @@ def run_in_threads(work: Callable[[], None], count: int) -> None:
     for _ in range(started):
         if not finished.get():
             raise KeyboardInterrupt
+
+
+def awaited(awaitable: Any) -> object:
+    """What an awaitable gives; ToolFailure where an event loop is running already."""
+    import asyncio
+
+    async def whole() -> object:
+        return await awaitable
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:  # none is running: this is the normal case
+        return asyncio.run(whole())
+    getattr(awaitable, "close", lambda: None)()
+    raise ToolFailure("an async tool cannot be dispatched inside a running event loop")
 
 
 def trace_record(
@@ -1270,14 +1270,9 @@ TEXT = {"type": "string"}
 FROM_1 = {"type": "integer", "minimum": 1}
 
 
-def build_registry(
-    workspace: Workspace,
-    trace: Trace | None = None,
-    compile_schema: Compile = compile_schema,
-) -> ToolRegistry:
-    """The five tools, bound to a workspace that no argument can change."""
-    registry = ToolRegistry(compile_schema, trace)
-    registry.register(
+def five_tools(workspace: Workspace) -> list[ToolSpec]:
+    """The tools, bound to a workspace that no argument can change."""
+    return [
         ToolSpec(
             "read_file",
             "Read a UTF-8 text file; path is folder/file, relative to the workspace. "
@@ -1325,7 +1320,13 @@ def build_registry(
             ),
             workspace.bash,
         ),
-    )
+    ]
+
+
+def build_registry(workspace: Workspace, trace: Trace | None = None) -> ToolRegistry:
+    """A registry with the five tools, open for more."""
+    registry = ToolRegistry(trace=trace)
+    registry.register(*five_tools(workspace))
     return registry
 
 
@@ -1892,18 +1893,12 @@ def deploy() -> str:
     raise RuntimeError("cannot push to /srv/releases with token tok-live-4711")
 
 
-def demo_registry(
-    folder: Path,
-    trace: Trace | None = None,
-    compile_schema: Compile = compile_schema,
-) -> ToolRegistry:
-    """The demo's files in this folder, and the five tools and `deploy`, frozen."""
+def demo_tools(folder: Path) -> list[ToolSpec]:
+    """The demo's files in this folder, and its tools: the five and `deploy`."""
     (folder / "plan.txt").write_text("Friday: ship\nMonday: rest\n")
     (folder / "notes.txt").write_text("the tests are green\n")
-    registry = build_registry(Workspace(folder), trace, compile_schema)
-    registry.register(ToolSpec("deploy", "Release it.", object_schema({}), deploy))
-    registry.freeze()
-    return registry
+    surprise = ToolSpec("deploy", "Release it.", object_schema({}), deploy)
+    return [*five_tools(Workspace(folder)), surprise]
 
 
 def run_demo(trace_name: str | None) -> bool:
@@ -1922,7 +1917,9 @@ def run_demo(trace_name: str | None) -> bool:
     script, messages = ScriptedProvider(DEMO), list[Message]()
     os.environ["DEMO_API_KEY"] = "planted-in-the-parent"
     with tempfile.TemporaryDirectory() as folder:
-        registry = demo_registry(Path(folder), trace)
+        registry = ToolRegistry(trace=trace)
+        registry.register(*demo_tools(Path(folder)))
+        registry.freeze()
         write_header(write, registry)
         done = converse([question], script, registry, MAX_TURNS, messages)
     del os.environ["DEMO_API_KEY"]

@@ -39,12 +39,9 @@ class Watched:
         self.folder = folder.resolve()
         self.checked = self.got = self.gave = NOT_REACHED
         self.records: list[s02.TraceRecord] = []
-        trace = self.records.append
-        self.registry = s02.demo_registry(self.folder, trace, self.compile_schema)
-        tools = self.registry._tools  # it hands out no handler, so reach inside
-        for name, tool in tools.items():
-            spec = replace(tool.spec, handler=self.watched(tool.spec.handler))
-            tools[name] = replace(tool, spec=spec)
+        self.registry = s02.ToolRegistry(self.compile_schema, self.records.append)
+        for spec in s02.demo_tools(self.folder):
+            self.registry.register(replace(spec, handler=self.watched(spec.handler)))
 
     def compile_schema(self, schema: s02.Block) -> s02.Check:
         """The chapter's own; its check says what it found."""
