@@ -31,7 +31,7 @@ LATE = set()  # the files under test that have failed a wait
 
 def patience(lab):
     """How many seconds to wait for what must happen."""
-    seconds = 1 if Path(lab.__file__).parent == Path(__file__).parent else 0.2
+    seconds = 1 if Path(lab.__file__).parent == Path(__file__).parent else 0.5
     return seconds / 10 if lab.__file__ in LATE else seconds
 
 
