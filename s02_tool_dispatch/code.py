@@ -1309,9 +1309,13 @@ TEXT = {"type": "string"}
 FROM_1 = {"type": "integer", "minimum": 1}
 
 
-def build_registry(workspace: Workspace, trace: Trace | None = None) -> ToolRegistry:
+def build_registry(
+    workspace: Workspace,
+    trace: Trace | None = None,
+    compile_schema: Callable[[Block], Check] = compile_schema,
+) -> ToolRegistry:
     """The five tools, bound to a workspace that no argument can change."""
-    registry = ToolRegistry(trace=trace)
+    registry = ToolRegistry(compile_schema, trace)
     registry.register(
         ToolSpec(
             "read_file",
