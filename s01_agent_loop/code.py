@@ -20,6 +20,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -417,16 +418,28 @@ def used_ids(messages: History) -> set[str]:
 
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
 SETTINGS = (*CREDENTIALS, "MODEL_ID", "ANTHROPIC_MODEL")
-WHAT_TO_CHECK: dict[object, str] = {  # by HTTP status or kind of exception, or else
-    401: "check the key or token",
-    403: "check the key or token",
-    404: "check the model and ANTHROPIC_BASE_URL: the SDK adds /v1/messages to it",
-    429: "a limit is reached: ask again later",
-    529: "the provider is busy: ask again later",
-    "TypeError": "set ANTHROPIC_API_KEY in .env",
-    "LocalProtocolError": "check the key or token: it cannot be sent",
-    "ModuleNotFoundError": "pip install -r requirements.txt",
-    None: "check the network, the proxy and ANTHROPIC_BASE_URL",
+MAX_ATTEMPTS = 4  # of one request
+MAX_PAUSE_SECONDS = 60  # a server that asks for more is not waited for
+MAY_PASS = (
+    r"^(408|409|429|5..|200 (overloaded|rate_limit|api|timeout)_error)\b"
+    r"|^API\w+Error(?! \((Local|Unsupported)Protocol)|^JSONDecodeError"
+)
+NEXT_STEP = {  # for the first pattern that is found in "status kind: words"
+    r"^402|billing|(credit|account).balance|current.quota|insufficient.(balance|quota)"
+    r"|\u4f59\u989d": "look at your account: its credit, or a limit on spending",
+    r"^413|^(200|400|422) .*(too long|too many tokens|maximum context|token limit"
+    r"|max(imum)? length|context.(length|window|size|limit)|input.(length|token))": (
+        "/new begins a new conversation"
+    ),
+    r"^401|^403": "check the key or token",
+    r"^429|^200 rate": "a limit is reached: ask again later",
+    r"^408|^409|^5|^200 (over|api|time)": "the provider is busy: ask again later",
+    r"^[234]": "check the model and ANTHROPIC_BASE_URL (the SDK adds /v1/messages)",
+    r"^TypeError": "set ANTHROPIC_API_KEY in .env",
+    r"^ModuleNotFoundError": "pip install -r requirements.txt",
+    r"^(OS|Unicode|Permission)\w*Error": ".env must be UTF-8 text that you may read",
+    r"LocalProtocolError": "check the key or token: it cannot be sent",
+    r"": "check the network, the proxy and ANTHROPIC_BASE_URL",
 }
 
 
@@ -443,83 +456,154 @@ class ScriptedProvider:
         raise ProviderError("The script is over: it has no reply to this.")
 
 
+class NoMessage(Exception):
+    """HTTP 200 without a message: an error object, a web page, another API."""
+
+    status_code = 200
+
+    def __init__(self, body: object) -> None:
+        super().__init__("the reply is no message")
+        self.body = body
+
+
 class AnthropicProvider:
     """The live provider: the Messages API, or an endpoint compatible with it."""
 
     def __init__(self, model: str, system: str, settings: Mapping[str, str]) -> None:
         """`settings` as `live_settings` gives them; the SDK looks for the rest."""
         self.model, self.system = encodable(model), encodable(system)
-        key, token, base_url = map(settings.get, CREDENTIALS)
+        self.cache: Block = {"cache_control": {"type": "ephemeral"}}
+        self.usage = Usage()  # of all replies
+        key, token, url = map(settings.get, CREDENTIALS)
         self.secrets = [secret for secret in (key, token) if secret]
-        if base_url and not base_url.startswith(("http://", "https://")):
+        if url and not url.startswith(("http://", "https://")):
             raise ProviderError("ANTHROPIC_BASE_URL must begin with https://")
-        with self.told_in_one_sentence():
+        token = None if key else token  # the SDK takes one of them
+        options: Any = {"api_key": key, "auth_token": token, "base_url": url}
+        try:
             from anthropic import Anthropic
 
-            token = None if key else token  # the SDK takes one of them
-            self.client: Any = Anthropic(
-                api_key=key, auth_token=token, base_url=base_url
-            )
+            self.client: Any = Anthropic(**options, max_retries=0)
+        except Exception as error:  # no SDK, a proxy that is none, ...
+            raise given_up(in_one_line(error, self.secrets)) from error
 
     def create(self, messages: History, tools: list[Block]) -> object:
-        """One request; the SDK itself tries again on 429, 5xx and a lost connection."""
-        with self.told_in_one_sentence():
-            reply = self.client.messages.create(
-                model=self.model,
-                max_tokens=MAX_TOKENS,
-                system=self.system,
-                messages=messages,
-                tools=tools,
-            )
-        if field(reply, "content") is None and field(reply, "stop_reason") is None:
-            raise ProviderError("The reply is not a message: check ANTHROPIC_BASE_URL.")
+        """A reply; what may pass is tried again here, as the SDK waits in silence."""
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                with sign_of_life():
+                    reply = self.request(messages, tools)
+                show_refusal(reply)
+                return reply
+            except Exception as error:  # the SDK also raises TypeError, ValueError, ...
+                pause = self.pause_after(error, attempt)
+            time.sleep(pause)
+
+    def request(self, messages: History, tools: list[Block]) -> object:
+        """One attempt; NoMessage for HTTP 200 with something else in it."""
+        fixed = {"model": self.model, "max_tokens": MAX_TOKENS, "system": self.system}
+        ask = self.client.messages.create
+        reply = ask(**fixed, messages=messages, tools=tools, **self.cache)
+        empty = field(reply, "content") is None and not field(reply, "stop_reason")
+        if empty or field(reply, "error"):
+            raise NoMessage(reply)
+        self.usage = self.usage.plus(tokens_used(field(reply, "usage")))
         return reply
 
-    @contextmanager
-    def told_in_one_sentence(self) -> Iterator[None]:
-        """The provider's own words in one line, without secrets, and what to check."""
-        try:
-            yield
-        except Exception as error:  # the SDK also raises TypeError, ValueError, ...
-            kinds = [type(e).__name__ for e in (error, error.__cause__)]
-            said = " ".join(str(field(error, "api_message") or error).split())
-            for secret in self.secrets:
-                said = said.replace(secret, "***")
-            cause = f" ({kinds[1]})" if error.__cause__ else ""
-            keys = (field(error, "status_code") or "", *kinds, None)
-            advice = next(WHAT_TO_CHECK[k] for k in keys if k in WHAT_TO_CHECK)
-            text = f"{kinds[0]}: {said[:400]}{cause}; {advice}."
-            raise ProviderError(text) from error
+    def pause_after(self, error: Exception, attempt: int) -> float:
+        """Seconds until the next attempt, announced; ProviderError if there is none."""
+        said = in_one_line(error, self.secrets)
+        if self.cache and said[:4] == "400 " and "cache_control" in repr(vars(error)):
+            self.cache = {}
+            say("This endpoint takes no cache_control: going on without it.", "2")
+            return 0
+        headers = field(field(error, "response"), "headers") or {}
+        told = headers.get("x-should-retry")
+        passing = told == "true" or (told != "false" and re.search(MAY_PASS, said))
+        pause = asked_pause(headers, 2.0 ** (attempt - 2))
+        if passing and pause > MAX_PAUSE_SECONDS:
+            raise given_up(f"{said}; it asks for a pause of {pause:.6g} seconds")
+        if not passing or attempt >= MAX_ATTEMPTS:
+            raise given_up(said) from error
+        say(printable(f"{said}; trying again in {pause:.3g} seconds."), "2")
+        return pause
+
+
+def given_up(said: str) -> ProviderError:
+    """What was said, and the next step that fits its cause."""
+    steps = [NEXT_STEP[cause] for cause in NEXT_STEP if re.search(cause, said, re.I)]
+    return ProviderError(f"{said}; {steps[0]}.")
+
+
+def in_one_line(error: Exception, secrets: Sequence[str]) -> str:
+    """`status kind: words` for a failed request, bounded and without secrets."""
+    kind = field(field(field(error, "body"), "error"), "type")
+    parts = [field(error, "status_code"), kind or type(error).__name__]
+    if error.__cause__:
+        parts.append(f"({type(error.__cause__).__name__})")
+    head = " ".join(str(part) for part in parts if part)
+    line = " ".join(f"{head}: {words_of(error)}".split())
+    for secret in secrets:
+        line = line.replace(secret, "***")
+    return line[:400]
+
+
+def words_of(error: Exception) -> str:
+    """What an endpoint says, where endpoints say it; of a web page only its title."""
+    body = field(error, "body")
+    inner = field(body, "error")
+    places = [field(inner, "message"), inner, field(body, "message"), body, str(error)]
+    words = next(place for place in places if isinstance(place, str))
+    title = re.search("(?is)<title[^>]*>(.*?)</title", words)
+    return re.sub("(?is)<[a-z!/?].*", "", title[1] if title else words)
+
+
+def asked_pause(headers: Mapping[str, str], otherwise: float) -> float:
+    """Seconds that a server asks for, as a number or a date, or else `otherwise`."""
+    from email.utils import parsedate_to_datetime
+
+    asked = headers.get("retry-after", "")
+    with suppress(ValueError, TypeError, OverflowError):
+        otherwise = max(parsedate_to_datetime(asked).timestamp() - time.time(), 0)
+    for text, unit in ((asked, 1), (headers.get("retry-after-ms", ""), 0.001)):
+        with suppress(ValueError):
+            seconds = float(text) * unit
+            otherwise = seconds if seconds >= 0 else otherwise  # and not for nan
+    return otherwise
 
 
 def live_settings(shell: Mapping[str, str], dotenv_file: Path) -> dict[str, str]:
-    """The settings of the shell and of .env, stripped; blank ones count as unset.
+    """The shell's settings and those of .env; ProviderError if that cannot be read.
 
-    The shell wins, and a key or token in it hides key, token and base URL of .env: no
-    key goes to a host it was not set with. Raises ProviderError if .env cannot be read.
+    A key or token in the shell hides key, token and base URL of .env: no key goes to a
+    host it was not set with.
     """
-    in_file: Mapping[str, str | None] = {}
     try:
         from dotenv import dotenv_values
 
-        in_file = dotenv_values(dotenv_file, interpolate=False, encoding="utf-8-sig")
-    except ImportError:
-        pass  # then the shell is all there is
-    except (OSError, ValueError) as error:
-        kind = type(error).__name__
-        raise ProviderError(f"Cannot read .env as UTF-8 text: {kind}.") from error
-    hidden = any((shell.get(name) or "").strip() for name in CREDENTIALS[:2])
-    both = {n: v for n, v in in_file.items() if not (hidden and n in CREDENTIALS)}
-    both.update({n: shell[n] for n in SETTINGS if shell.get(n, "").strip()})
-    return {n: v.strip() for n, v in both.items() if n in SETTINGS and v and v.strip()}
+        text = dotenv_values(dotenv_file, interpolate=False, encoding="utf-8-sig")
+    except (ImportError, OSError, ValueError) as error:
+        raise given_up(in_one_line(error, [])) from error
+    in_shell, in_file = not_blank(shell), not_blank(text)
+    if any(name in in_shell for name in CREDENTIALS[:2]):
+        in_file = {n: value for n, value in in_file.items() if n not in CREDENTIALS}
+    return {**in_file, **in_shell}
+
+
+def not_blank(source: Mapping[str, str | None]) -> dict[str, str]:
+    """Our settings in `source`, stripped, without the blank ones."""
+    stripped = {name: (source.get(name) or "").strip() for name in SETTINGS}
+    return {name: value for name, value in stripped.items() if value}
 
 
 def live_provider(model: str | None, system: str) -> AnthropicProvider:
     """What the shell and the .env beside the root README ask for."""
     settings = live_settings(os.environ, Path(__file__).resolve().parents[1] / ".env")
     for name in CREDENTIALS:
-        if not os.environ.get(name, "set").strip():
-            del os.environ[name]  # the SDK would take a blank for a value
+        if name not in settings:
+            os.environ.pop(name, None)  # the SDK would take a blank for a value
     chosen = model or settings.get("MODEL_ID") or settings.get("ANTHROPIC_MODEL")
     return AnthropicProvider(chosen or DEFAULT_MODEL, system, settings)
 
@@ -529,6 +613,7 @@ def live_provider(model: str | None, system: str) -> AnthropicProvider:
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 SCREEN_LINES = 12  # of one tool result
 SCREEN_WIDTH = 200  # of one line
+PATIENCE_SECONDS = 2  # without a sign of life
 
 
 def printable(text: str) -> str:
@@ -536,16 +621,40 @@ def printable(text: str) -> str:
     return CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
-def colourful() -> bool:
-    """Colour only on a terminal, and not with NO_COLOR."""
-    return bool(sys.stdout and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
-
-
 def say(text: str, colour: str = "") -> None:
-    """Print at once."""
-    print(
-        f"\x1b[{colour}m{text}\x1b[0m" if colour and colourful() else text, flush=True
-    )
+    """Print at once; colour only on a terminal, and not with NO_COLOR."""
+    if colour and sys.stdout and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        text = f"\x1b[{colour}m{text}\x1b[0m"
+    print(text, flush=True)
+
+
+@contextmanager
+def sign_of_life() -> Iterator[None]:
+    """On a terminal, a line that counts the seconds of what takes long, then wiped."""
+    if not (sys.stdout and sys.stdout.isatty()):
+        yield
+        return
+    import threading
+
+    over = threading.Event()
+
+    def count() -> None:
+        over.wait(PATIENCE_SECONDS)
+        seconds = PATIENCE_SECONDS
+        while not over.is_set():
+            print(f"\rwaiting {seconds} s", end="", flush=True)
+            over.wait(1)
+            seconds += 1
+        if seconds > PATIENCE_SECONDS:
+            print("\r\x1b[K", end="", flush=True)  # erases what a Ctrl-C echoed, too
+
+    counter = threading.Thread(target=count, daemon=True)
+    counter.start()
+    try:
+        yield
+    finally:
+        over.set()
+        counter.join()
 
 
 def shortened(text: str) -> str:
@@ -554,7 +663,7 @@ def shortened(text: str) -> str:
     if len(lines) > SCREEN_LINES:
         lines[SCREEN_LINES:] = [f"... {len(lines) - SCREEN_LINES} more lines"]
     cut = (n if len(n) <= SCREEN_WIDTH else n[:SCREEN_WIDTH] + " ..." for n in lines)
-    return "\n".join("  " + line for line in cut)
+    return "\n  ".join(cut)
 
 
 def show_message(message: Message) -> None:
@@ -564,9 +673,18 @@ def show_message(message: Message) -> None:
             say(printable(block["text"]))
         elif block["type"] == "tool_use":
             arguments = json.dumps(block["input"], ensure_ascii=False)
-            say(shortened(f"{block['name']} {arguments}").replace("  ", "> ", 1), "36")
+            say("> " + shortened(f"{block['name']} {arguments}"), "36")
         elif block["type"] == "tool_result":
-            say(shortened(block["content"]), "31" if block.get("is_error") else "2")
+            colour = "31" if block.get("is_error") else "2"
+            say("  " + shortened(block["content"]), colour)
+
+
+def show_refusal(reply: object) -> None:
+    """Say what a refusal gives as its reason; no other reply has stop_details."""
+    details = field(reply, "stop_details")
+    reasons = [field(details, name) for name in ("category", "explanation")]
+    if any(reasons):
+        say(printable(": ".join(str(reason) for reason in reasons if reason)), "31")
 
 
 def show_stop(result: AgentLoopResult) -> None:
@@ -576,20 +694,30 @@ def show_stop(result: AgentLoopResult) -> None:
     said = result.provider_stop_reason
     raw = "" if said in ("end_turn", "stop_sequence") else f", provider: {said}"
     counts = f"{result.turns} turns, {result.tool_calls} tool calls"
+    counts += token_counts(result.usage)
     say(printable(f"[{result.stop_reason}: {counts}{raw}]"), "2")
 
 
-def ask_user() -> Iterator[str]:
-    """Typed questions until `q` or the end of input; Ctrl-C clears the line."""
-    prompt = "you> "
+def token_counts(usage: Usage) -> str:
+    """What was counted, for a stop line; nothing where nothing was, as in a script."""
+    if not any(usage):
+        return ""
+    cached = usage.cache_read_input_tokens
+    read = usage.input_tokens + cached + usage.cache_creation_input_tokens
+    return f", {read:,} tokens in ({cached:,} cached), {usage.output_tokens:,} out"
+
+
+def ask_user(messages: History) -> Iterator[str]:
+    """Typed questions until `q` or the end of input; Ctrl-C clears the line.
+
+    `/new` is no question: it empties the history.
+    """
     if sys.stdin and sys.stdin.isatty():
         with suppress(ImportError):  # line editing, where the platform has it
             import readline  # noqa: F401
-
-            prompt = "\x01\x1b[1m\x02you> \x01\x1b[0m\x02" if colourful() else prompt
     while True:
         try:
-            question = input(prompt).strip()
+            question = input("you> ").strip()
         except KeyboardInterrupt:
             say("")
             continue
@@ -597,7 +725,10 @@ def ask_user() -> Iterator[str]:
             return say("")
         if question in ("q", "quit", "exit"):
             return
-        if question:
+        if question == "/new":
+            messages.clear()
+            say("A new conversation: nothing of the old one is sent any more.")
+        elif question:
             yield question
 
 
@@ -616,11 +747,10 @@ def converse(
     questions: Iterable[str],
     provider: Any,
     workdir: Path,
-    max_turns: int = MAX_TURNS,
-    messages: History | None = None,
+    max_turns: int,
+    messages: History,
 ) -> bool:
     """Ask every question in one history; return whether the last one was answered."""
-    messages = [] if messages is None else messages
     answered = False
     for question in questions:
         messages.append({"role": "user", "content": encodable(question)})
@@ -684,14 +814,19 @@ def run_live(options: Any) -> bool:
         return False
     url = provider.client.base_url  # without the user name and password in it
     say(printable(f"{provider.model} at {url.netloc.decode()}{url.path}, in {workdir}"))
-    say("It can run any command as you. Ctrl-C stops a turn, q quits.")
-    if options.prompt is not None:
-        return converse([options.prompt], provider, workdir, options.max_turns)
+    say("It can run any command as you. Ctrl-C stops a turn, /new forgets, q quits.")
     messages: History = []
+    if options.prompt is not None:
+        return converse(
+            [options.prompt], provider, workdir, options.max_turns, messages
+        )
     while True:
         with suppress(KeyboardInterrupt):  # a Ctrl-C on the heels of another
-            converse(ask_user(), provider, workdir, options.max_turns, messages)
-            return True
+            converse(ask_user(messages), provider, workdir, options.max_turns, messages)
+            break
+    if any(provider.usage):
+        say(f"[conversation{token_counts(provider.usage)}]", "2")
+    return True
 
 
 def parse_options(argv: Sequence[str] | None) -> Any:
@@ -700,9 +835,7 @@ def parse_options(argv: Sequence[str] | None) -> Any:
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument(
-        "--demo", action="store_true", help="play a script: no key needed"
-    )
+    mode.add_argument("--demo", action="store_true", help="play a script: no key")
     mode.add_argument("-p", dest="prompt", metavar="PROMPT", help="ask once and exit")
     parser.add_argument("--workdir", default=".", metavar="DIR", help="default: .")
     parser.add_argument("--model", metavar="ID", help=f"default: {DEFAULT_MODEL}")
@@ -730,8 +863,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # the screen is gone: a closed pipe, a full disk
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if not isinstance(error, BrokenPipeError):
-            what = f" ({error.filename})" if error.filename else ""
-            print(f"Cannot go on: {error.strerror}{what}.", file=sys.stderr)
+            print(f"Cannot go on: {error}.", file=sys.stderr)
         return 1
 
 
