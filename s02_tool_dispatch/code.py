@@ -1844,10 +1844,8 @@ def system_text(workdir: Path) -> str:
     )
 
 
-def open_trace(name: str | None) -> Callable[[Block], None]:
-    """What adds a JSON line to a new file for its owner; nothing without a name."""
-    if name is None:
-        return lambda line: None
+def open_trace(name: str) -> Callable[[Block], None]:
+    """What adds a JSON line to a new file, which only its owner may read."""
     if os.path.isfile(name):
         os.unlink(name)  # who could read the old file cannot read the new one
     file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -1948,7 +1946,7 @@ def run_demo(trace_name: str | None) -> bool:
     import tempfile
 
     records: list[TraceRecord] = []
-    write = open_trace(trace_name)
+    write = open_trace(trace_name or os.devnull)
 
     def trace(record: TraceRecord) -> None:
         records.append(record)
@@ -1962,6 +1960,7 @@ def run_demo(trace_name: str | None) -> bool:
         registry = demo_registry(Path(folder), trace)
         write_header(write, registry)
         done = converse([question], script, registry, MAX_TURNS, messages)
+    del os.environ["DEMO_API_KEY"]
     say("\nOf deploy the model read, and the trace kept for the operator:")
     say(f"  model     {messages[-2]['content'][0]['content']}")
     say(f"  operator  {records[-1].detail.splitlines()[-1]}")
@@ -1971,7 +1970,7 @@ def run_demo(trace_name: str | None) -> bool:
 def run_live(options: Any) -> bool:
     """One question (-p) or a conversation; True if there is nothing to complain of."""
     workdir = Path(options.workdir).resolve()
-    write = open_trace(options.trace)
+    write = open_trace(options.trace or os.devnull)
     registry = build_registry(Workspace(workdir), lambda one: write(asdict(one)))
     registry.freeze()
     write_header(write, registry)
