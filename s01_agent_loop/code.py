@@ -691,20 +691,20 @@ def show_stop(result: AgentLoopResult) -> None:
     """Say why the loop stopped, and a refusal's text, which history does not keep."""
     if result.stop_reason is LoopStopReason.REFUSAL and result.final_text:
         say(printable(result.final_text))
-    said = result.provider_stop_reason
-    raw = "" if said in ("end_turn", "stop_sequence") else f", provider: {said}"
-    counts = f"{result.turns} turns, {result.tool_calls} tool calls"
-    counts += token_counts(result.usage)
-    say(printable(f"[{result.stop_reason}: {counts}{raw}]"), "2")
+    parts = [f"{result.turns} turns", f"{result.tool_calls} tool calls"]
+    parts += token_counts(result.usage)
+    if result.provider_stop_reason not in ("end_turn", "stop_sequence"):
+        parts.append(f"provider: {result.provider_stop_reason}")
+    say(printable(f"[{result.stop_reason}: {', '.join(parts)}]"), "2")
 
 
-def token_counts(usage: Usage) -> str:
+def token_counts(usage: Usage) -> list[str]:
     """What was counted, for a stop line; nothing where nothing was, as in a script."""
     if not any(usage):
-        return ""
+        return []
     cached = usage.cache_read_input_tokens
     read = usage.input_tokens + cached + usage.cache_creation_input_tokens
-    return f", {read:,} tokens in ({cached:,} cached), {usage.output_tokens:,} out"
+    return [f"{read:,} tokens in ({cached:,} cached)", f"{usage.output_tokens:,} out"]
 
 
 def ask_user(messages: History) -> Iterator[str]:
@@ -825,7 +825,7 @@ def run_live(options: Any) -> bool:
             converse(ask_user(messages), provider, workdir, options.max_turns, messages)
             break
     if any(provider.usage):
-        say(f"[conversation{token_counts(provider.usage)}]", "2")
+        say(f"[conversation: {', '.join(token_counts(provider.usage))}]", "2")
     return True
 
 
