@@ -815,14 +815,12 @@ def run_live(options: Any) -> bool:
     url = provider.client.base_url  # without the user name and password in it
     say(printable(f"{provider.model} at {url.netloc.decode()}{url.path}, in {workdir}"))
     say("It can run any command as you. Ctrl-C stops a turn, /new forgets, q quits.")
-    messages: History = []
+    messages, turns = list[Message](), options.max_turns
     if options.prompt is not None:
-        return converse(
-            [options.prompt], provider, workdir, options.max_turns, messages
-        )
+        return converse([options.prompt], provider, workdir, turns, messages)
     while True:
         with suppress(KeyboardInterrupt):  # a Ctrl-C on the heels of another
-            converse(ask_user(messages), provider, workdir, options.max_turns, messages)
+            converse(ask_user(messages), provider, workdir, turns, messages)
             break
     if any(provider.usage):
         say(f"[conversation: {', '.join(token_counts(provider.usage))}]", "2")

@@ -1961,9 +1961,10 @@ def run_demo(trace_name: str | None) -> bool:
         write_header(write, registry)
         done = converse([question], script, registry, MAX_TURNS, messages)
     del os.environ["DEMO_API_KEY"]
-    say("\nOf deploy the model read, and the trace kept for the operator:")
-    say(f"  model     {messages[-2]['content'][0]['content']}")
-    say(f"  operator  {records[-1].detail.splitlines()[-1]}")
+    if done:
+        say("\nOf deploy the model read, and the trace kept for the operator:")
+        say(f"  model     {messages[-2]['content'][0]['content']}")
+        say(f"  operator  {records[-1].detail.splitlines()[-1]}")
     return done
 
 
@@ -1983,16 +1984,12 @@ def run_live(options: Any) -> bool:
     url = provider.client.base_url  # without the user name and password in it
     say(printable(f"{provider.model} at {url.netloc.decode()}{url.path}, in {workdir}"))
     say("It can run any command as you. Ctrl-C stops a turn, /new forgets, q quits.")
-    messages: History = []
+    messages, turns = list[Message](), options.max_turns
     if options.prompt is not None:
-        return converse(
-            [options.prompt], provider, registry, options.max_turns, messages
-        )
+        return converse([options.prompt], provider, registry, turns, messages)
     while True:
         with suppress(KeyboardInterrupt):  # a Ctrl-C on the heels of another
-            converse(
-                ask_user(messages), provider, registry, options.max_turns, messages
-            )
+            converse(ask_user(messages), provider, registry, turns, messages)
             break
     if any(provider.usage):
         say(f"[conversation: {', '.join(token_counts(provider.usage))}]", "2")
