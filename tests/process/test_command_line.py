@@ -296,6 +296,8 @@ STARTS = {
     "piped": ("printf '%s\\n\\n two ' \"$QUESTION\" | CODE", {"QUESTION": QUESTION}),
     "ascii": ("CODE -p $'caf\\xe9' <&-", {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}),
     "closed": ("CODE <&-", {}),
+    "named": ("CODE -p /new", {}),
+    "new": ("printf 'one\\n  /new \\ntwo' | CODE", {}),
 }
 
 
@@ -305,7 +307,7 @@ def started(tmp_path_factory):
         (folder / "hostile.txt").write_text(f"{HOSTILE}\nend\n", newline="")
         repo, ran = chapter_copy(folder), {}
         call = reply("tool_use", text(HOSTILE + ANSWER), READ_IT[chapter], NAMED)
-        with MessagesAPI([DONE, DONE, call, DONE]) as api:
+        with MessagesAPI([DONE, DONE, call, DONE, DONE, DONE, DONE]) as api:
             env = scrubbed_env(folder / "home", ANTHROPIC_API_KEY="k")
             env["ANTHROPIC_BASE_URL"] = api.base_url
             for how, (line, extra) in STARTS.items():
@@ -329,6 +331,16 @@ def test_questions_are_read_from_a_pipe_until_it_ends(started, chapter):
     assert asked[:2] == [QUESTION, "two"]
     assert (ran["piped"].returncode, ran["piped"].stderr) == (0, "")
     assert ran["piped"].stdout.count("final_answer") == 2
+
+
+@both_chapters
+def test_new_forgets_in_a_conversation_and_is_a_question_with_p(started, chapter):
+    ran, api = started[chapter].result()
+    asked = [[m["content"] for m in one["messages"]] for one in api.requests[-3:]]
+
+    assert asked == [["/new"], ["one"], ["two"]]
+    assert ran["new"].stdout.count("A new conversation") == 1
+    assert "waiting" not in ran["new"].stdout
 
 
 @both_chapters

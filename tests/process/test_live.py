@@ -9,10 +9,12 @@ import json
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from s01_agent_loop import code as s01
 from tests.chapters import (
     CHAPTERS,
     Conversation,
@@ -22,7 +24,6 @@ from tests.chapters import (
 )
 from tests.messages_api import (
     MessagesAPI,
-    raw,
     reply,
     request_types,
     text,
@@ -34,7 +35,6 @@ both_chapters = pytest.mark.parametrize("chapter", CHAPTERS)
 KEY = "sk-live-1234"
 DONE = reply("end_turn", text("done"))
 HOLOGRAM = {"type": "hologram", "beam": [1, None]}
-BARE = {"type": "message", "role": "assistant", "stop_reason": "end_turn"}
 ANSWER_IN_CHINESE = "\u5199\u597d\u4e86"
 QUESTION_IN_CHINESE = "\u5199\u4e00\u4e2a\u6587\u4ef6"
 
@@ -131,22 +131,14 @@ def test_a_reply_comes_back_with_its_thinking_first_and_unchanged(asked, chapter
 
 
 @both_chapters
-def test_every_request_begins_with_the_same_bytes(asked, chapter):
-    requests = asked[chapter].result().api.requests
-    fixed = {json.dumps([one["system"], one["tools"]]) for one in requests}
-
-    assert len(fixed) == 1
-    assert {one["model"] for one in requests} == {"m-1"}
-    assert "work" in str(requests[0]["system"])
-
-
-@both_chapters
 def test_the_start_line_says_model_host_folder_and_the_risk(asked, chapter):
     ran = asked[chapter].result()
     start = ran.screen.partition("I look first.")[0]
 
-    for words in ("m-1", "127.0.0.1", str(ran.folder), "any command", "Ctrl-C"):
+    for words in ("m-1", "127.0.0.1", str(ran.folder), "any command", "Ctrl-C", "/new"):
         assert words in start
+    assert {one["model"] for one in ran.api.requests} == {"m-1"}
+    assert str(ran.folder) in ran.api.requests[0]["system"]
     assert KEY not in ran.screen
 
 
@@ -164,9 +156,10 @@ def test_a_model_works_with_all_five_tools_on_real_files(asked):
 # --- 2. A conversation, with everything that endpoints send ---
 
 
-def reply_of(**fields):
-    """A message with exactly these fields besides type, role and stop reason."""
-    return raw(json.dumps({**BARE, **fields}).encode())
+def counted(*counts):
+    """An answer with these counts, in the order of `Usage`."""
+    usage = dict(zip(s01.Usage._fields, counts, strict=False))
+    return reply("end_turn", text("done"), usage=usage)
 
 
 # question: (the replies to it, what the screen then says)
@@ -197,8 +190,14 @@ REPLIES = {
         "Error",
     ),
     "call with end_turn": ([reply("end_turn", bash("t7", "echo ran")), DONE], "  ran"),
-    "content a string": ([reply_of(content="plain words")], "plain words"),
-    "no usage": ([reply_of(content=[{"type": "text", "text": "bare"}])], "bare"),
+    "content a string": ([reply("end_turn", content="plain words")], "plain words"),
+    "all counts": (
+        [counted(2_000, 5, 30_000, 100)],
+        "32,100 tokens in (30,000 cached), 5",
+    ),
+    "counts partly missing": ([counted(7, 5)], " 7 tokens in (0 cached), 5 out"),
+    "counts strange": ([counted("9", -1, None, 2.5)], "1 turns, 0 tool calls]"),
+    "no usage": ([reply("end_turn", text("bare"), usage=None)], "tool calls]"),
     "no stop reason": ([reply(None, text("whole"))], "final_answer"),
     "other stop reason": ([reply("length", text("whole"))], "length"),
     "half a character": ([reply("end_turn", text("half \ud83d"))], "final_answer"),
@@ -252,6 +251,22 @@ def test_a_conversation_keeps_every_question_that_something_came_of(talked, chap
     questions = [m["content"] for m in history if isinstance(m["content"], str)]
 
     assert questions == [one for one in REPLIES if one not in LEAVES_NOTHING]
+
+
+@both_chapters
+def test_every_request_continues_the_bytes_of_the_one_before(talked, chapter):
+    """What the cache needs; only a question that came to nothing is taken back."""
+    requests = talked[chapter].result().api.requests
+    fixed = {json.dumps([one["tools"], one["system"]]) for one in requests}
+    histories = [one["messages"] for one in requests]
+
+    assert (len(fixed), len(requests) > 20) == (1, True)
+    for before, after in pairwise(histories):
+        taken_back = before[-1]["content"] in LEAVES_NOTHING
+        kept = before[:-1] if taken_back else before
+        assert json.dumps(after).startswith(json.dumps(kept)[:-1])
+        assert len(after) > len(kept)
+    assert {str(one["cache_control"]) for one in requests} == {"{'type': 'ephemeral'}"}
 
 
 @both_chapters
