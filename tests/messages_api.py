@@ -17,7 +17,7 @@ import json
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -202,24 +202,10 @@ def parts_of(where: str, value: object) -> Iterator[tuple[object, object]]:
 
 
 def summary(where: str, error: Any) -> str:
-    """Name the first problem that is not just the wrong member of a union."""
-    problems = error.errors(include_url=False, include_input=False)
-    first = next(filter(tells(problems), problems), problems[0])
+    """Name the first problem."""
+    first = error.errors(include_url=False, include_input=False)[0]
     path = ".".join([where, *map(str, first["loc"])])
     return f"{path}: {first['msg']}"
-
-
-def tells(problems: list[Any]) -> Callable[[Any], bool]:
-    """Return a test: is the problem in a member that fits by type and role?"""
-    literals = [one["loc"] for one in problems if one["type"] == "literal_error"]
-    wrong = {loc[:-1] for loc in literals if loc[-1] in ("type", "role")}
-
-    def telling(problem: Any) -> bool:
-        loc = problem["loc"]
-        inside_wrong = any(loc[:depth] in wrong for depth in range(len(loc)))
-        return problem["type"] != "model_type" and not inside_wrong
-
-    return telling
 
 
 def without_echoes(request: Any, sent: list[Block]) -> Any:
