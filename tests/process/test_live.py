@@ -288,28 +288,3 @@ def test_a_conversation_sends_every_block_back_as_it_came(
     ran = talked[chapter].result()
 
     assert ran.after(question)[0] == {"role": "assistant", "content": blocks}
-
-
-@both_chapters
-@pytest.mark.parametrize(
-    "question, failed",
-    [
-        pytest.param("id used before", [False], id="id-used-before"),
-        pytest.param("one id for two", [False, False], id="one-id-for-two"),
-        pytest.param("no id", [False, False], id="no-id"),
-        pytest.param("input a text", [True], id="input-a-text"),
-        pytest.param("input missing", [True], id="input-missing"),
-        pytest.param("input not finite", [True], id="input-not-finite"),
-        pytest.param("tool nobody has", [True], id="unknown-tool"),
-        pytest.param("call with end_turn", [False], id="call-with-end-turn"),
-        pytest.param("cut call", [True], id="cut-call"),
-    ],
-)
-def test_every_call_in_a_conversation_gets_its_one_result(
-    talked, chapter, question, failed
-):
-    said, results = talked[chapter].result().after(question)[:2]
-    calls = [block["id"] for block in said["content"] if block["type"] == "tool_use"]
-
-    assert [block["tool_use_id"] for block in results["content"]] == calls
-    assert [block.get("is_error", False) for block in results["content"]] == failed

@@ -6,6 +6,7 @@ them), so the rows of the tables of settings take turns between the chapters.
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import os
@@ -17,7 +18,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -281,100 +281,55 @@ def test_a_long_wait_is_counted_and_wiped_and_new_forgets(tmp_path):
     assert "30 tokens in (0 cached), 30 out]" in screen.splitlines()[-1]
 
 
-# --- 2. Many settings: copies of one process that has imported the SDK ---
-
-# Importing the SDK takes a second. This process does it once, then starts a chapter
-# for each job in a fork: with its own environment, input, output and exit code.
-COPIES = """
-import gc, json, os, runpy, sys
-import anthropic, dotenv
-gc.freeze()  # the copies share it, and end at once
-
-def become(job):
-    for fd, name in enumerate(("stdin", "stdout", "stderr")):
-        flags = os.O_RDWR | os.O_CREAT
-        os.dup2(os.open(os.path.join(job["folder"], name), flags, 0o600), fd)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
-    os.environ.clear()
-    os.environ.update(job["env"])
-    os.chdir(job["folder"])
-    sys.argv = job["argv"]
-    runpy.run_path(job["argv"][0], run_name="__main__")
-
-pids = []
-for job in json.load(sys.stdin):
-    pid = os.fork()
-    if pid == 0:
-        become(job)
-    pids.append(pid)
-print([os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids])
-"""
+# --- 2. Many settings: a copy of a chapter with a `.env`, started in this process ---
 
 
-@dataclass
-class Job:
-    """One start of a chapter with settings, and what came of it."""
+class Started(NamedTuple):
+    """One start of a chapter with -p, and what came of it."""
 
-    folder: Path
-    chapter: str
-    question: str
-    env: dict[str, str]
-    dotenv: bytes
-    piped: bool  # the question comes from standard input, else from -p
-    code: int = -1
-
-    def written(self) -> dict:
-        """What the process that forks has to know; the files are made here."""
-        repo = chapter_copy(self.folder)
-        (repo / ".env").write_bytes(self.dotenv)
-        (self.folder / "stdin").write_text(self.question * self.piped)
-        argv = [str(repo / self.chapter / "code.py")]
-        argv += [] if self.piped else ["-p", self.question]
-        env = scrubbed_env(self.folder / "home", **self.env)
-        return {"folder": str(self.folder), "argv": argv, "env": env}
-
-    def said(self, stream: str = "stdout") -> str:
-        return (self.folder / stream).read_text(encoding="utf-8")
+    code: int
+    screen: str
+    errors: str
+    asked: list  # host, key and model of each request that arrived
 
 
-def run_copies(jobs: list[Job]) -> None:
-    """Run all jobs side by side and note their exit codes."""
-    ran = subprocess.run(
-        [sys.executable, "-c", COPIES],
-        input=json.dumps([job.written() for job in jobs]),
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    for job, code in zip(jobs, json.loads(ran.stdout), strict=True):
-        job.code = code
+@pytest.fixture
+def start(tmp_path, monkeypatch, capsys):
+    """Run a chapter on these variables and this `.env`, with two servers to ask."""
+
+    def run(shell, dotenv, number, attempts=s01.MAX_ATTEMPTS):
+        with MessagesAPI([DONE]) as at_shell, MessagesAPI([DONE]) as at_file:
+            apis = {"shell": at_shell, "file": at_file}
+            known = {at: api.base_url for at, api in apis.items()}
+            known["port"] = closed_port()
+            env = {name: value.format(**known) for name, value in shell.items()}
+            written = dotenv.format(**known).encode("utf-8", "surrogateescape")
+            chapter = loaded(chapter_copy(tmp_path), CHAPTERS[number % 2], written)
+            chapter.MAX_ATTEMPTS = attempts
+            monkeypatch.setattr("os.environ", scrubbed_env(tmp_path / "home", **env))
+            code = chapter.main(["-p", "hi", "--workdir", str(tmp_path)])
+        asked = [(at, *arrived(api)) for at, api in apis.items() if api.requests]
+        return Started(code, *capsys.readouterr(), asked)
+
+    with open(os.devnull) as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        monkeypatch.setattr("sys.unraisablehook", sys.unraisablehook)
+        yield run
 
 
-@dataclass
-class Settings:
-    """All jobs by name, and the two servers that they can ask."""
+def loaded(repo, chapter, dotenv):
+    """The module of a copied chapter, beside its `.env`."""
+    (repo / ".env").write_bytes(dotenv)
+    path = repo / chapter / "code.py"
+    spec = importlib.util.spec_from_file_location(f"copied_{chapter}", path)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
-    apis: dict[str, MessagesAPI]
-    jobs: dict[str, Job] = field(default_factory=dict)
 
-    def add(self, folder, name, chapter, shell, dotenv, piped):
-        """A job that asks its own name, with the servers' addresses filled in."""
-        known = {at: api.base_url for at, api in self.apis.items()}
-        known["port"] = closed_port()
-        env = {one: value.format(**known) for one, value in shell.items()}
-        question = "" if name.startswith("only start") else name
-        dotenv = dotenv.format(**known).encode("utf-8", "surrogateescape")
-        self.jobs[name] = Job(folder, chapter, question, env, dotenv, piped)
-
-    def asked(self, job) -> list:
-        """Where a job's question arrived, with which key and for which model."""
-        return [
-            (at, headers["authorization"], request["model"])
-            for at, api in self.apis.items()
-            for headers, request in zip(api.headers, api.requests, strict=True)
-            if request["messages"][0]["content"] == job.question
-        ]
+def arrived(api):
+    """The key and the model of the one request."""
+    return api.headers[0]["authorization"], api.requests[0]["model"]
 
 
 def closed_port():
@@ -382,25 +337,6 @@ def closed_port():
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]
-
-
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory):
-    """Run every row of the two tables below."""
-    turns = zip([*MIXES, *PROBLEMS], itertools.cycle(CHAPTERS))
-    with MessagesAPI([DONE] * 50) as shell_api, MessagesAPI([DONE] * 50) as file_api:
-        ran = Settings({"shell": shell_api, "file": file_api})
-        for name, chapter in turns:
-            folder = tmp_path_factory.mktemp("settings")
-            shell, dotenv = (MIXES.get(name) or PROBLEMS[name])[:2]
-            if name in PROBLEMS:
-                shell = {K: KEY, URL: "{shell}", **shell}
-            ran.add(folder, name, chapter, shell, dotenv, name in MIXES)
-        run_copies([*ran.jobs.values()])
-    return ran
-
-
-forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows cannot fork")
 
 
 # --- 3. Key, token and base URL, in the shell and in .env ---
@@ -427,13 +363,13 @@ MIXES = {
         "shell",
         "sk-file",
     ),
-    "only start: a key in the shell hides a url of the file": (
+    "a key in the shell hides a url of the file": (
         {K: "sk-shell"},
         f"{K}=sk-file\n{URL}={{file}}",
         DEFAULT,
         "",
     ),
-    "only start: a token in the shell hides a url of the file": (
+    "a token in the shell hides a url of the file": (
         {T: "sk-shell"},
         f"{T}=sk-file\n{URL}={{file}}",
         DEFAULT,
@@ -481,8 +417,8 @@ MIXES = {
         "shell",
         "sk-shell",
     ),
-    "only start: an empty url in the file": ({}, f"{K}=sk-file\n{URL}=\n", DEFAULT, ""),
-    "only start: an empty url in the shell": (
+    "an empty url in the file": ({}, f"{K}=sk-file\n{URL}=\n", DEFAULT, ""),
+    "an empty url in the shell": (
         {K: "sk-shell", URL: ""},
         "",
         DEFAULT,
@@ -491,24 +427,18 @@ MIXES = {
 }
 
 
-@forks
 @pytest.mark.parametrize("name", MIXES)
-def test_a_key_goes_to_the_host_it_was_set_with(settings, name):
-    job, (_, _, host, key) = settings.jobs[name], MIXES[name]
-    arrived = [(host, f"Bearer {key}", "file-model")]
+def test_a_key_goes_to_the_host_it_was_set_with(start, name):
+    shell, dotenv, host, key = MIXES[name]
+    if host == DEFAULT:  # nothing is to be asked there
+        shell = {**shell, "HTTPS_PROXY": "http://127.0.0.1:{port}"}
+    ran = start(shell, dotenv, [*MIXES].index(name), attempts=1)
+    first = ran.screen.splitlines()[0]
 
-    assert (job.code, job.said("stderr")) == (0, "")
-    assert settings.asked(job) == (arrived if key else [])
-
-
-@forks
-@pytest.mark.parametrize("name", MIXES)
-def test_the_start_line_names_the_host_and_no_value(settings, name):
-    job = settings.jobs[name]
-    host = DEFAULT if MIXES[name][2] == DEFAULT else "127.0.0.1"
-
-    assert host in job.said().splitlines()[0]
-    assert "sk-" not in job.said() + job.said("stderr")
+    assert ran.asked == ([(host, f"Bearer {key}", "file-model")] if key else [])
+    assert (ran.code, ran.errors) == (0 if key else 1, "")
+    assert (DEFAULT if host == DEFAULT else "127.0.0.1") in first
+    assert "sk-" not in ran.screen
 
 
 # --- 4. Settings that cannot work ---
@@ -533,23 +463,17 @@ PROBLEMS = {
 }
 
 
-@forks
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_a_setting_that_cannot_work_is_named_in_one_sentence(settings, name):
-    job = settings.jobs[name]
-    start, _, said = job.said().rpartition("quits.\n")
+def test_a_setting_that_cannot_work_is_named_in_one_sentence(start, name):
+    shell, dotenv, words = PROBLEMS[name]
+    shell = {K: KEY, URL: "{shell}", **shell}
+    ran = start(shell, dotenv, [*PROBLEMS].index(name), attempts=1)
+    said = ran.screen.rpartition("quits.\n")[2]
 
-    assert (job.code, job.said("stderr")) == (1, "")
-    assert said.count("\n") == (1 + said.count("trying again"))
-    assert [word for word in PROBLEMS[name][2] if word not in said] == []
-    assert "sk-" not in start + said
-
-
-@forks
-def test_of_the_settings_that_cannot_work_only_the_wrong_path_is_asked(settings):
-    refusals = [one for api in settings.apis.values() for one in api.refusals]
-
-    assert refusals == ["/v1/v1/messages: not found"]
+    assert (ran.code, ran.errors, said.count("\n")) == (1, "", 1)
+    assert [word for word in words if word not in said] == []
+    assert "sk-" not in ran.screen
+    assert len(ran.asked) == (name == "a url with v1")  # a wrong path is asked
 
 
 @both_chapters
