@@ -17,14 +17,17 @@ import json
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from tests.api_rules import Block, RequestRefused, RequestRules, demand
+from tests.chapters import CHAPTERS
 
 MODEL = "scripted-model"
 HANG_SECONDS = 30
@@ -363,3 +366,20 @@ class RequestHandler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Keep the screen quiet."""
+
+
+# --- 4. Once for each chapter ---
+
+
+def per_chapter(
+    run: Callable[[str, Path], Any], factory: Any
+) -> dict[str, Future[Any]]:
+    """Run something for each chapter, side by side; a failure waits for its test."""
+    import pytest
+
+    if sys.platform == "win32":
+        pytest.skip("a POSIX shell or terminal")
+    request_types()  # before there are threads: it changes the SDK for a moment
+    folders = {chapter: factory.mktemp(chapter) for chapter in CHAPTERS}
+    with ThreadPoolExecutor(len(CHAPTERS)) as pool:
+        return {one: pool.submit(run, one, folders[one]) for one in CHAPTERS}

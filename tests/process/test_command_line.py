@@ -18,7 +18,7 @@ from tests.chapters import (
     run_chapter,
     scrubbed_env,
 )
-from tests.messages_api import MessagesAPI, reply, request_types, text, use
+from tests.messages_api import MessagesAPI, per_chapter, reply, text, use
 
 both_chapters = pytest.mark.parametrize("chapter", CHAPTERS)
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX terminal or shell")
@@ -298,12 +298,7 @@ def started(tmp_path_factory):
                 ran[how] = shell(line, repo, chapter, {**env, **extra})
         return ran, api
 
-    if sys.platform == "win32":
-        pytest.skip("a POSIX shell")
-    request_types()  # before there are threads: it changes the SDK for a moment
-    folders = {chapter: tmp_path_factory.mktemp(chapter) for chapter in CHAPTERS}
-    with ThreadPoolExecutor(len(CHAPTERS)) as pool:
-        return {one: pool.submit(run, one, folders[one]) for one in CHAPTERS}
+    return per_chapter(run, tmp_path_factory)
 
 
 @both_chapters

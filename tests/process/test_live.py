@@ -6,8 +6,6 @@ One process per chapter and mode: the tests look at what it left behind.
 from __future__ import annotations
 
 import json
-import sys
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -24,8 +22,8 @@ from tests.chapters import (
 )
 from tests.messages_api import (
     MessagesAPI,
+    per_chapter,
     reply,
-    request_types,
     text,
     thinking,
     use,
@@ -62,14 +60,6 @@ class Ran:
 
 def bash(tool_use_id, command):
     return use(tool_use_id, "bash", {"command": command})
-
-
-def per_chapter(run, tmp_path_factory) -> dict[str, Future]:
-    """Run something for each chapter, side by side; a failure waits for its test."""
-    request_types()  # before there are threads: it changes the SDK for a moment
-    folders = {chapter: tmp_path_factory.mktemp(chapter) for chapter in CHAPTERS}
-    with ThreadPoolExecutor(len(CHAPTERS)) as pool:
-        return {one: pool.submit(run, one, folders[one]) for one in CHAPTERS}
 
 
 # --- 1. One question: -p ---
@@ -228,8 +218,6 @@ def talked(tmp_path_factory):
                 code = talk.wait()
         return Ran(api, folder, code, talk.transcript)
 
-    if sys.platform == "win32":
-        pytest.skip("Windows has no pseudo terminal")
     return per_chapter(run, tmp_path_factory)
 
 

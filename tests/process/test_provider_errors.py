@@ -15,7 +15,6 @@ import socket
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from typing import NamedTuple
@@ -35,9 +34,9 @@ from tests.messages_api import (
     MessagesAPI,
     drop,
     html,
+    per_chapter,
     raw,
     reply,
-    request_types,
     status,
     text,
     use,
@@ -184,12 +183,7 @@ def talked(tmp_path_factory):
         talked.ran = (folder / "ran.txt").read_text()
         return talked
 
-    if sys.platform == "win32":
-        pytest.skip("Windows has no pseudo terminal")
-    request_types()  # before there are threads: it changes the SDK for a moment
-    folders = {chapter: tmp_path_factory.mktemp(chapter) for chapter in CHAPTERS}
-    with ThreadPoolExecutor(len(CHAPTERS)) as pool:
-        return {one: pool.submit(run, one, folders[one]) for one in CHAPTERS}
+    return per_chapter(run, tmp_path_factory)
 
 
 def shown(talk, question):
