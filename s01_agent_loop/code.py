@@ -495,11 +495,11 @@ class AnthropicProvider:
             try:
                 with sign_of_life():
                     reply = self.request(messages, tools)
+            except Exception as error:  # the SDK also raises TypeError, ValueError, ...
+                time.sleep(self.pause_after(error, attempt))
+            else:
                 show_refusal(reply)
                 return reply
-            except Exception as error:  # the SDK also raises TypeError, ValueError, ...
-                pause = self.pause_after(error, attempt)
-            time.sleep(pause)
 
     def request(self, messages: History, tools: list[Block]) -> object:
         """One attempt; NoMessage for HTTP 200 with something else in it."""
@@ -639,14 +639,13 @@ def sign_of_life() -> Iterator[None]:
     over = threading.Event()
 
     def count() -> None:
-        over.wait(PATIENCE_SECONDS)
-        seconds = PATIENCE_SECONDS
-        while not over.is_set():
-            print(f"\rwaiting {seconds} s", end="", flush=True)
-            over.wait(1)
+        seconds = 0
+        while not over.wait(1):
             seconds += 1
-        if seconds > PATIENCE_SECONDS:
-            print("\r\x1b[K", end="", flush=True)  # erases what a Ctrl-C echoed, too
+            if seconds >= PATIENCE_SECONDS:
+                print(f"\rwaiting {seconds} s", end="", flush=True)
+        if seconds >= PATIENCE_SECONDS:
+            print("\r\x1b[K", end="", flush=True)  # also what a Ctrl-C echoed
 
     counter = threading.Thread(target=count, daemon=True)
     counter.start()

@@ -34,9 +34,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from enum import Enum
+from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from threading import Lock
+from typing import Any, NamedTuple
 
 Block = dict[str, Any]  # one content block of the Messages API
 Message = dict[str, Any]  # {"role": ..., "content": ...}
@@ -220,21 +222,6 @@ def result_text(returned: object) -> str:
     except NOT_JSON as error:
         kind = type(returned).__name__
         raise ToolFailure(f"the tool returned no text or JSON but {kind}") from error
-
-
-def awaited(awaitable: Any) -> object:
-    """What an awaitable gives; ToolFailure where an event loop is running already."""
-    import asyncio
-
-    async def whole() -> object:
-        return await awaitable
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:  # none is running: this is the normal case
-        return asyncio.run(whole())
-    getattr(awaitable, "close", lambda: None)()
-    raise ToolFailure("an async tool cannot be dispatched inside a running event loop")
 
 
 def storable_text(text: str) -> str:
@@ -734,6 +721,21 @@ def run_in_threads(work: Callable[[], None], count: int) -> None:
             raise KeyboardInterrupt
 
 
+def awaited(awaitable: Any) -> object:
+    """What an awaitable gives; ToolFailure where an event loop is running already."""
+    import asyncio
+
+    async def whole() -> object:
+        return await awaitable
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:  # none is running: this is the normal case
+        return asyncio.run(whole())
+    getattr(awaitable, "close", lambda: None)()
+    raise ToolFailure("an async tool cannot be dispatched inside a running event loop")
+
+
 def trace_record(
     result: ToolDispatchResult, started: float, error: BaseException | None
 ) -> TraceRecord:
@@ -751,19 +753,30 @@ def trace_record(
 # --- 7. The workspace and its file tools (new) ---
 
 HEAVY = {".git", "node_modules", "__pycache__", ".venv"}  # glob skips them unless named
-CHUNK = 2**20  # bytes
 PAGE_CHARS = MAX_RESULT_CHARS - 300  # leaves room for a page's closing line
-CLOCK_TICK = 20_000_000  # ns; two changes closer than this can bear one time stamp
-ERRNO_CODES = {  # the code of a failure, and what to do next
+PAGE_BYTES = 4 * PAGE_CHARS + 4  # hold more characters of UTF-8 than a page
+UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE  # at the start of a file
+ONE_CHANGE = Lock()  # in this process one file is changed at a time
+UNUSABLE_PATH = re.compile(  # a home folder, a drive, a URL; a folder's name; the rest
+    r"^~|^[A-Za-z][\w+.-]*:/|/\.?\Z|[\0\\\r\n\ud800-\udfff]"
+)
+ASK = "leave it, or ask the user"
+ERRNO_CODES = {  # the code of a failure, and a next step that fits its cause
     errno.ENOENT: ("file_not_found", "use glob to find the name"),
     errno.EISDIR: ("is_a_directory", "use glob to list what is in it"),
     errno.ENOTDIR: ("not_a_directory", "a part is a file: use glob to look"),
-    errno.EACCES: ("permission_denied", "leave it, or ask the user"),
-    errno.EPERM: ("permission_denied", "leave it, or ask the user"),
+    errno.EACCES: ("permission_denied", ASK),
+    errno.EPERM: ("permission_denied", ASK),
+    errno.EROFS: ("permission_denied", "nothing can be written there: write elsewhere"),
     errno.ENAMETOOLONG: ("name_too_long", "choose a shorter name"),
     errno.ENXIO: ("not_a_file", "only regular files can be read and written"),
-    errno.ELOOP: (str(ToolErrorCode.EXECUTION_ERROR), "the links go round in a circle"),
+    errno.ELOOP: (str(ToolErrorCode.EXECUTION_ERROR), "use a path without this loop"),
+    errno.EBUSY: ("io_error", "mounted or in use: change it in place, with bash"),
+    errno.ENOSPC: ("io_error", "make room on the disk, or ask the user"),
+    errno.EDQUOT: ("io_error", "make room on the disk, or ask the user"),
+    errno.EMFILE: ("io_error", "make fewer calls at once, or ask the user"),
 }
+Fingerprint = tuple[int, ...]
 
 
 @contextmanager
@@ -772,7 +785,7 @@ def told_as_failure(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        code, step = ERRNO_CODES.get(error.errno or 0, ("io_error", "try another way"))
+        code, step = ERRNO_CODES.get(error.errno or 0, ("io_error", ASK))
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
         raise ToolFailure(f"{reason}: {path} ({step})", code) from error
 
@@ -794,30 +807,29 @@ class Workspace:
         self.root = Path(root).resolve(strict=True)
         if not self.root.is_dir():
             raise ValueError(f"the workspace is not a folder: {root}")
-        self._seen: dict[Path, os.stat_result] = {}
+        self._seen: dict[Path, Fingerprint] = {}
 
     def safe_path(self, path: str) -> Path:
-        """Resolve once, compare by component; every tool works on what this returns.
+        """Where a path leads, inside the workspace: tools work on what this returns.
 
         A folder that is swapped for a link after this check is not noticed.
         """
         is_text = isinstance(path, str) and len(path) <= MAX_PATH_CHARS
-        if not is_text or path[:1] == "~" or not set(path).isdisjoint("\0\\"):
+        if not is_text or UNUSABLE_PATH.search(path):
             text = (
-                f"write folder/file: no ~ \\ NUL, at most {MAX_PATH_CHARS} characters"
+                "write folder/file on one line: no ~ \\ NUL, drive or URL, and at most"
             )
-            raise ToolFailure(text, "invalid_path")
-        utf8(path, "path", "invalid_path")
+            raise ToolFailure(f"{text} {MAX_PATH_CHARS} characters", "invalid_path")
         self.refuse_if_missing()
         try:
             target = (self.root / path).resolve()
-            inside = target == target.resolve() and target.is_relative_to(self.root)
+            # On 3.10 to 3.12 resolve() stops half-way at a path that goes on behind a
+            # link to itself. Only a path that resolves to itself is resolved wholly.
+            inside = target.resolve() == target and target.is_relative_to(self.root)
         except (OSError, RuntimeError, ValueError):  # by version: a loop of links
             inside = False
         if not inside:
             raise ToolFailure(f"path escapes workspace: {path}")
-        with told_as_failure(path), suppress(FileNotFoundError):
-            os.stat(target)
         return target
 
     def refuse_if_missing(self) -> None:
@@ -828,53 +840,44 @@ class Workspace:
 
     def read_file(self, path: str, offset: int = 1, limit: int = 2_000) -> str:
         """Return a page of whole lines, as sed counts them, and say how to go on."""
+        offset, limit = int(offset), int(limit)  # JSON's 2.0 is an integer
         target = self.safe_path(path)
         with told_as_failure(path), open_regular(target) as file:
-            self._seen[target] = settled_stat(file)
-            lines = skip_lines(file, int(offset) - 1)
-            page, note = read_page(file, int(offset), int(limit))
-        if not page and offset == 1:
-            return "(empty file)"
-        if not page:
-            text = f"{path} has {lines} lines: offset {int(offset)} is past its end"
-            raise ToolFailure(text, "offset_past_end")
-        if not page.strip():
-            blank = page.count("\n") + (page[-1] != "\n")
-            note = f"blank lines: {blank}" + (note and f"; {note}")
-        gap = "" if page.endswith("\n") else "\n"
-        return f"{page}{gap}[{note}]" if note else page
+            state = fingerprint(file.fileno())
+            before = skip_lines(file, offset - 1)
+            if offset > 1 and not file.peek(1):
+                text = f"{path} has {before} lines: offset {offset} is past its end"
+                raise ToolFailure(text, "offset_past_end")
+            self._seen[target] = state  # also of what turns out to be no text
+            return read_page(file, offset, limit)
 
     def write_file(self, path: str, content: str) -> str:
         """Store exactly `content`, in one step; what exists must have been seen."""
         text = utf8(content, "content")
         target = self.safe_path(path)
-        with told_as_failure(path):
-            old = regular_stat(target)
-            if old and not unchanged(self._seen.get(target), old):
+        with ONE_CHANGE, told_as_failure(path):
+            old = fingerprint(target)
+            if old and old != self._seen.get(target):
                 reason = f"{path} was not read since it changed: read it first"
                 raise ToolFailure(reason, "stale_file")
-            self._seen[target] = store(target, [memoryview(text)], old)
+            self._seen[target] = store(target, text, old)
         return f"wrote {len(text)} bytes to {path}"
 
     def edit_file(self, path: str, old_text: str, new_text: str) -> str:
         """Replace the one place where `old_text` stands; no other byte changes."""
         old, new = utf8(old_text, "old_text"), utf8(new_text, "new_text")
-        if not old:
-            raise ToolFailure("old_text is empty: give what to replace", "not_found")
-        if old == new:
-            raise ToolFailure("both texts are the same: give a new_text", "no_change")
         target = self.safe_path(path)
-        with told_as_failure(path):
+        with ONE_CHANGE, told_as_failure(path):
             with open_regular(target) as file:
-                status = settled_stat(file)
+                state = fingerprint(file.fileno())
                 text = file.read(MAX_EDIT_BYTES + 1)
             if len(text) > MAX_EDIT_BYTES:
                 reason = f"{path} is over {MAX_EDIT_BYTES} bytes: use bash, such as sed"
                 raise ToolFailure(reason, "too_large")
-            start, old, new = locate(text, old, new, path)
-            view = memoryview(text)
-            pieces = (view[:start], memoryview(new), view[start + len(old) :])
-            self._seen[target] = store(target, pieces, status)
+            old, new = fitted_to(text, old, new)
+            start = only_place(text, old, path)
+            result = text[:start] + new + text[start + len(old) :]
+            self._seen[target] = store(target, result, state)
         return f"edited {path} at line {line_number(text, start)}"
 
     def glob(self, pattern: str) -> str:
@@ -891,125 +894,91 @@ class Workspace:
         return "\n".join(shown) or "(no matches)"
 
     def bash(self, command: str, timeout_seconds: int = TIMEOUT_SECONDS) -> str:
-        """Run one command; nothing of its process group is left when this returns."""
+        """Run one command; nothing of its session is left when this returns."""
         if not command.strip():
             raise ToolFailure("the command is empty: say what to run", "empty_command")
         self.refuse_if_missing()
         return run_bash(command, self.root, timeout_seconds)
 
 
-def open_regular(target: Path) -> BinaryIO:
-    """Open for reading; what is no regular file is refused on the open descriptor."""
-    quick = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-    file = open(  # noqa: SIM115
-        target, "rb", opener=lambda name, flags: os.open(name, flags | quick)
-    )
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise OSError(errno.ENXIO, "not a regular file")
-    return file
-
-
-def regular_stat(target: Path) -> os.stat_result | None:
-    """The state of a regular file; None if nothing is there; OSError for the rest."""
+def fingerprint(place: Path | int) -> Fingerprint:
+    """What changes when a file does; () if none is there, OSError if it is no file."""
     try:
-        status = os.stat(target)
+        status = os.stat(place)
     except FileNotFoundError:
-        return None
+        return ()
     if not stat.S_ISREG(status.st_mode):
         kind = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.ENXIO
         raise OSError(kind, "not a regular file")
-    return status
+    times = status.st_mtime_ns, status.st_ctime_ns  # no program can put ctime back
+    return status.st_dev, status.st_ino, status.st_size, *times
 
 
-def settled_stat(file: BinaryIO) -> os.stat_result:
-    """A file's state, when its time stamp is old enough to tell the next change."""
-    for _ in range(10):  # one that changes all the time is stale in any case
-        status = os.fstat(file.fileno())
-        if not 0 <= time.time_ns() - status.st_mtime_ns < CLOCK_TICK:
-            break
-        time.sleep(CLOCK_TICK / 10**10)
-    return status
+@contextmanager
+def open_regular(target: Path) -> Iterator[BufferedReader]:
+    """Open for reading; what is no regular file is refused on the open descriptor."""
+    quick = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    with open(target, "rb", opener=lambda at, how: os.open(at, how | quick)) as file:
+        fingerprint(file.fileno())
+        yield file
 
 
-def identity(status: os.stat_result) -> tuple[int, ...]:
-    """What stays the same only while a file holds the same content."""
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def unchanged(seen: os.stat_result | None, now: os.stat_result) -> bool:
-    """Whether a file is as it was; ctime tells of a change that put mtime back."""
-    if seen is None or identity(seen) != identity(now):
-        return False
-    return seen.st_ctime_ns == now.st_ctime_ns or seen.st_mode != now.st_mode  # chmod
-
-
-def skip_lines(file: BinaryIO, count: int) -> int:
+def skip_lines(file: BufferedReader, count: int) -> int:
     """Go forward by `count` lines; return how many there were, fewer at the end."""
     lines, last = 0, b"\n"
-    while lines < count and (chunk := file.read(CHUNK)):
-        found, last = chunk.count(b"\n"), chunk[-1:]
-        if lines + found >= count:
-            end = -1
-            for _ in range(count - lines):
-                end = chunk.index(b"\n", end + 1)
-            file.seek(end + 1 - len(chunk), os.SEEK_CUR)
-            return count
-        lines += found
-    return lines + (last != b"\n")
+    while lines < count and (
+        piece := file.readline(PAGE_BYTES)
+    ):  # a line may be gigabytes
+        lines += piece.endswith(b"\n")
+        last = piece
+    return lines + (not last.endswith(b"\n"))
 
 
-def read_page(file: BinaryIO, offset: int, limit: int) -> tuple[str, str]:
-    """Whole lines up to a page, and a note if they do not end the file."""
-    start = file.tell()
-    raw = file.read(4 * PAGE_CHARS)  # UTF-8 takes at most four bytes for a character
-    lines = raw.split(b"\n", min(limit, PAGE_CHARS))
-    rest = len(lines[-1]) if len(lines) > limit else 0
-    is_more = rest > 0 or file.read(1) != b""
-    page = decoded(raw[: len(raw) - rest], is_cut=is_more).replace("\r\n", "\n")
+def read_page(file: BufferedReader, offset: int, limit: int) -> str:
+    """Whole lines, as many as fit, and a closing line when there is more to say."""
+    lines: list[str] = []
+    size = 0
+    for _ in range(limit):
+        line = decoded(file.readline(PAGE_BYTES), PAGE_BYTES)
+        size += len(line)
+        if not line or size > PAGE_CHARS:
+            break
+        lines.append(line)
+    if size > PAGE_CHARS and not lines:
+        note = f"line {offset} is longer than a page and is cut here"
+        return f"{line[:PAGE_CHARS]}\n[{note}: a next line has offset={offset + 1}]"
+    page = "".join(lines)
     if offset == 1:
-        page = page.removeprefix("\ufeff")
-    if len(page) > PAGE_CHARS or (is_more and not page.endswith("\n")):
-        page = page[: page.rfind("\n", 0, PAGE_CHARS) + 1] or page[:PAGE_CHARS]
-        is_more = True
-    if not page.endswith("\n") and is_more:
-        file.seek(start)
-        skip_lines(file, 1)
-        go_on = f"go on with offset={offset + 1}" if file.read(1) else "it is the last"
-        return page, f"line {offset} is longer than a page and is cut here: {go_on}"
-    more = f"more lines follow: go on with offset={offset + page.count(chr(10))}"
-    return page, more if is_more else ""
+        page = page.removeprefix("\ufeff") or "(empty file)"
+    notes = [] if page.strip() else [f"blank lines: {len(lines)}"]
+    if size > PAGE_CHARS or file.peek(1):
+        notes.append(f"more lines follow: go on with offset={offset + len(lines)}")
+    gap = "" if page.endswith("\n") else "\n"
+    return f"{page}{gap}[{'; '.join(notes)}]" if notes else page
 
 
-def decoded(raw: bytes, is_cut: bool) -> str:
-    """UTF-8 text, whose last character may be cut; ToolFailure if it is none."""
-    import codecs
-
+def decoded(raw: bytes, most: int) -> str:
+    """UTF-8 text, without the CR of a CRLF; of `most` bytes the last may be cut."""
     try:
-        text, _ = codecs.utf_8_decode(raw, "strict", not is_cut)
+        text, _ = codecs.utf_8_decode(raw, "strict", len(raw) < most)
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
         reason = "this is not UTF-8 text: use bash, such as file, xxd or iconv"
         raise ToolFailure(reason, "not_text")
-    return text
+    return text.replace("\r\n", "\n")
 
 
-def store(
-    target: Path, pieces: Iterable[memoryview], old: os.stat_result | None
-) -> os.stat_result:
-    """Put a whole file at `target` in one step: over `old`, and over nothing else.
-
-    What fails or is killed leaves what was there before.
-    """
+def store(target: Path, content: bytes, old: Fingerprint) -> Fingerprint:
+    """Put a whole file at `target` in one step: over `old`, and over nothing else."""
     if old and not os.access(target, os.W_OK):
         raise OSError(errno.EACCES, "write-protected")
     made = [folder for folder in target.parents if not folder.exists()]
     hidden = target.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        mine, now = write_hidden(hidden, pieces, old), regular_stat(target)
-        if not unchanged(old, now) if now else old:
+        write_hidden(hidden, content, os.stat(target) if old else None)
+        if fingerprint(target) != old:
             text = f"{target.name} changed at this moment: read it again"
             raise ToolFailure(text, "stale_file")
         os.replace(hidden, target)
@@ -1019,60 +988,46 @@ def store(
         for folder in made:
             with suppress(OSError):
                 folder.rmdir()
-    after = os.stat(target)  # its ctime is that of the renaming
-    return after if identity(after) == identity(mine) else mine
+    return fingerprint(target)
 
 
-def write_hidden(
-    hidden: Path, pieces: Iterable[memoryview], old: os.stat_result | None
-) -> os.stat_result:
-    """Write the file that will take the place of `old`, with its owner and mode."""
-    with unnamed_file(hidden) as file:
-        file.writelines(pieces)
-        file.flush()
-        if old and hasattr(os, "fchown"):
-            with suppress(PermissionError):
-                os.fchown(file.fileno(), old.st_uid, old.st_gid)
+def write_hidden(hidden: Path, content: bytes, old: os.stat_result | None) -> None:
+    """Write what will take the place of `old`: its owner and mode before any byte."""
+    first = 0o600 if old else 0o666  # of which the system takes the umask away
+    with open(hidden, "xb", opener=lambda at, how: os.open(at, how, first)) as file:
+        if old and hasattr(os, "fchown"):  # not on Windows
+            os.fchown(file.fileno(), old.st_uid, old.st_gid)
             os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
-        stamp = time.time_ns()  # finer than the kernel's own: tells the next change
-        by_number = os.utime in os.supports_fd
-        os.utime(file.fileno() if by_number else hidden, ns=(stamp, stamp))
-        give_name(file, hidden)
-        return os.fstat(file.fileno())
+        file.write(content)
 
 
-def unnamed_file(hidden: Path) -> BinaryIO:
-    """A new file: one that vanishes with its process, where the system has such."""
-    if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
-        with suppress(OSError):  # not every file system can
-            return open(os.open(hidden.parent, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb")
-    return open(hidden, "xb")
-
-
-def give_name(file: BinaryIO, hidden: Path) -> None:
-    """Link a file without a name to `hidden`, for the moment until it is renamed."""
-    if not hidden.exists():
-        number = file.fileno()  # as src_dir_fd it makes link() follow /proc's link
-        os.link(f"/proc/self/fd/{number}", hidden, src_dir_fd=number)
-
-
-def locate(text: bytes, old: bytes, new: bytes, path: str) -> tuple[int, bytes, bytes]:
-    """Find the one place; with CRLF for LF in both if it is not there literally."""
-    start = text.find(old)
-    if start < 0:
+def fitted_to(text: bytes, old: bytes, new: bytes) -> tuple[bytes, bytes]:
+    """The two texts of an edit as they suit a file: its CRLF, its one encoding."""
+    ends = text.count(b"\n")
+    if (ends and ends == text.count(b"\r\n")) or old not in text:
         old, new = (re.sub(b"\r?\n", b"\r\n", part) for part in (old, new))
-        start = text.find(old)
-    if start < 0:
+    if old == new:
+        raise ToolFailure("both texts are the same: give a new_text", "no_change")
+    if not new.isascii() or text.startswith(UTF_16):
+        decoded(text, len(text) + 1)  # no second encoding in a file that has another
+    return old, new
+
+
+def only_place(text: bytes, old: bytes, path: str) -> int:
+    """Where `old` stands; ToolFailure if that is nowhere, or in more than one place."""
+    places: list[int] = []
+    place = text.find(old)
+    while place >= 0 and len(places) < 10:
+        places.append(place)
+        place = text.find(old, place + 1)
+    if not old or not places:
         reason = f"old_text is not in {path}: read the file again and copy it exactly"
         raise ToolFailure(reason, "not_found")
-    places = [start]
-    while len(places) < 10 and (start := text.find(old, places[-1] + 1)) >= 0:
-        places.append(start)
     if len(places) > 1:
         lines = ", ".join(str(line_number(text, place)) for place in places)
         reason = f"old_text is in {path} at lines {lines}: give more of it"
         raise ToolFailure(reason, "not_unique")
-    return places[0], old, new
+    return places[0]
 
 
 def line_number(text: bytes, place: int) -> int:
@@ -1083,13 +1038,14 @@ def line_number(text: bytes, place: int) -> int:
 def pattern_parts(pattern: str) -> list[str]:
     """The parts of a glob pattern; a last ** stands for every file below."""
     utf8(pattern, "pattern", "invalid_pattern")
-    parts = [part for part in pattern.split("/") if part not in ("", ".")]
+    parts = pattern.replace("[^", "[!").split("/")  # fnmatch knows only [!a]
+    parts = [part for part in parts if part not in ("", ".")]
     unusable = pattern.startswith(("/", "~")) or not set(pattern).isdisjoint("\0\\")
     if unusable or ".." in parts or not 0 < len(pattern.strip()) <= MAX_PATH_CHARS:
         text = "write a pattern relative to the workspace, as **/*.py: no .. ~ \\"
         raise ToolFailure(text, "invalid_pattern")
     parts = [part for i, part in enumerate(parts) if parts[i : i + 2] != ["**", "**"]]
-    return [*parts, "*"] if parts[-1:] == ["**"] else parts
+    return [*parts, "*"] if parts[-1:] == ["**"] else parts or ["."]
 
 
 def walk_matches(root: Path, parts: list[str]) -> tuple[list[str], bool, int]:
@@ -1097,40 +1053,45 @@ def walk_matches(root: Path, parts: list[str]) -> tuple[list[str], bool, int]:
 
     Returns the matches, whether these are all, and how many folders are unreadable.
     """
-    matches = [re.compile(fnmatch.translate(part)).match for part in parts]
     found: list[str] = []
     steps = unreadable = 0
-    folders = [("", {0})] if parts else []  # with the parts a next name may match
+    folders = [("", {0})]  # with the numbers of parts that each may have matched
     while folders:
-        prefix, states = folders.pop()
-        states |= {i + 1 for i in states if parts[i : i + 1] == ["**"]}  # or no folder
+        prefix, counts = folders.pop()
         try:
             entries = list(os.scandir(root / prefix))
         except OSError:
             unreadable += 1
             continue
         for entry in entries:
-            steps += len(states)
+            steps += len(counts)
             if steps > MAX_GLOB_STEPS:
                 return found, False, unreadable
-            after = {
-                i if parts[i] == "**" else i + 1
-                for i in states
-                if parts[i] in ("**", entry.name) or matches[i](entry.name)
-            }
-            if not entry.is_dir(follow_symlinks=False):
-                if len(parts) in after and not is_linked_folder(entry):
-                    found.append(prefix + entry.name)
-                continue
-            after.discard(len(parts))
-            if after and (entry.name not in HEAVY or entry.name in parts):
-                folders.append((f"{prefix}{entry.name}/", after))
+            after = matched_after(entry.name, counts, parts)
+            if entry.is_dir(follow_symlinks=False):
+                below = after - {len(parts)}
+                if below and (entry.name not in HEAVY or entry.name in parts):
+                    folders.append((f"{prefix}{entry.name}/", below))
+            elif len(parts) in after and not os.path.isdir(
+                entry
+            ):  # as a link to a folder is
+                found.append(prefix + entry.name)
     return found, True, unreadable
 
 
-def is_linked_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether this is a link to a folder: neither entered nor listed."""
-    return entry.is_symlink() and os.path.isdir(entry)
+def matched_after(name: str, counts: set[int], parts: list[str]) -> set[int]:
+    """How many parts may be matched with one more name.
+
+    Of **/*.py the root has matched {0}; src in it {0}, and a.py {0, 2}: 2 is all.
+    """
+    after = set()
+    for count in counts:
+        if parts[count] == "**":
+            after.add(count)  # it takes this name, too
+            count += 1  # or none, and the next part must match
+        if name == parts[count] or fnmatch.fnmatchcase(name, parts[count]):
+            after.add(count + 1)
+    return after
 
 
 def visible_name(name: str) -> str:
@@ -1261,7 +1222,7 @@ class Output:
 
 def end_session(process: Any, output: Output) -> None:
     """SIGTERM for what is left of the command, half a second later SIGKILL."""
-    if os.name == "nt":  # no sessions there: only bash itself
+    if not hasattr(os, "killpg"):  # Windows has no sessions: only bash itself
         process.kill()
         return
     leader, deadline = process.pid, time.monotonic() + GRACE_SECONDS
@@ -1309,31 +1270,29 @@ TEXT = {"type": "string"}
 FROM_1 = {"type": "integer", "minimum": 1}
 
 
-def build_registry(
-    workspace: Workspace,
-    trace: Trace | None = None,
-    compile_schema: Callable[[Block], Check] = compile_schema,
-) -> ToolRegistry:
-    """The five tools, bound to a workspace that no argument can change."""
-    registry = ToolRegistry(compile_schema, trace)
-    registry.register(
+def five_tools(workspace: Workspace) -> list[ToolSpec]:
+    """The tools, bound to a workspace that no argument can change."""
+    return [
         ToolSpec(
             "read_file",
-            "Read a UTF-8 text file. offset is the first line, limit how many lines "
-            "(2000). The last line in brackets says how to go on.",
+            "Read a UTF-8 text file; path is folder/file, relative to the workspace. "
+            "offset is the first line, limit how many lines (2000); the last line in "
+            "brackets says how to go on. Even one page lets you overwrite the file.",
             object_schema({"path": TEXT, "offset": FROM_1, "limit": FROM_1}, ["path"]),
             workspace.read_file,
             concurrent_safe=True,
         ),
         ToolSpec(
             "write_file",
-            "Create a file, or replace one that you have read. Its folders are made.",
+            "Create a file and its folders, or replace a file of which you have read "
+            "a page. path is folder/file, relative to the workspace.",
             object_schema({"path": TEXT, "content": TEXT}, ["path", "content"]),
             workspace.write_file,
         ),
         ToolSpec(
             "edit_file",
-            "Replace old_text, which must be in the file exactly once, by new_text.",
+            "Replace old_text, which must be in the file exactly once, by new_text. "
+            "path is folder/file, relative to the workspace; CRLF lines stay CRLF.",
             object_schema(
                 {"path": TEXT, "old_text": TEXT, "new_text": TEXT},
                 ["path", "old_text", "new_text"],
@@ -1342,7 +1301,9 @@ def build_registry(
         ),
         ToolSpec(
             "glob",
-            "List files by a pattern such as **/*.py, relative to the workspace.",
+            "List files by a pattern such as **/*.py, relative to the workspace, "
+            "without braces. .git, node_modules, __pycache__ and .venv are skipped "
+            "unless the pattern names them.",
             object_schema({"pattern": TEXT}, ["pattern"]),
             workspace.glob,
             concurrent_safe=True,
@@ -1359,7 +1320,13 @@ def build_registry(
             ),
             workspace.bash,
         ),
-    )
+    ]
+
+
+def build_registry(workspace: Workspace, trace: Trace | None = None) -> ToolRegistry:
+    """A registry with the five tools, open for more."""
+    registry = ToolRegistry(trace=trace)
+    registry.register(*five_tools(workspace))
     return registry
 
 
@@ -1595,11 +1562,11 @@ class AnthropicProvider:
             try:
                 with sign_of_life():
                     reply = self.request(messages, tools)
+            except Exception as error:  # the SDK also raises TypeError, ValueError, ...
+                time.sleep(self.pause_after(error, attempt))
+            else:
                 show_refusal(reply)
                 return reply
-            except Exception as error:  # the SDK also raises TypeError, ValueError, ...
-                pause = self.pause_after(error, attempt)
-            time.sleep(pause)
 
     def request(self, messages: History, tools: list[Block]) -> object:
         """One attempt; NoMessage for HTTP 200 with something else in it."""
@@ -1739,14 +1706,13 @@ def sign_of_life() -> Iterator[None]:
     over = threading.Event()
 
     def count() -> None:
-        over.wait(PATIENCE_SECONDS)
-        seconds = PATIENCE_SECONDS
-        while not over.is_set():
-            print(f"\rwaiting {seconds} s", end="", flush=True)
-            over.wait(1)
+        seconds = 0
+        while not over.wait(1):
             seconds += 1
-        if seconds > PATIENCE_SECONDS:
-            print("\r\x1b[K", end="", flush=True)  # erases what a Ctrl-C echoed, too
+            if seconds >= PATIENCE_SECONDS:
+                print(f"\rwaiting {seconds} s", end="", flush=True)
+        if seconds >= PATIENCE_SECONDS:
+            print("\r\x1b[K", end="", flush=True)  # also what a Ctrl-C echoed
 
     counter = threading.Thread(target=count, daemon=True)
     counter.start()
@@ -1927,18 +1893,12 @@ def deploy() -> str:
     raise RuntimeError("cannot push to /srv/releases with token tok-live-4711")
 
 
-def demo_registry(
-    folder: Path,
-    trace: Trace | None = None,
-    compile_schema: Callable[[Block], Check] = compile_schema,
-) -> ToolRegistry:
-    """The demo's files in this folder, and the five tools and `deploy`, frozen."""
+def demo_tools(folder: Path) -> list[ToolSpec]:
+    """The demo's files in this folder, and its tools: the five and `deploy`."""
     (folder / "plan.txt").write_text("Friday: ship\nMonday: rest\n")
     (folder / "notes.txt").write_text("the tests are green\n")
-    registry = build_registry(Workspace(folder), trace, compile_schema)
-    registry.register(ToolSpec("deploy", "Release it.", object_schema({}), deploy))
-    registry.freeze()
-    return registry
+    surprise = ToolSpec("deploy", "Release it.", object_schema({}), deploy)
+    return [*five_tools(Workspace(folder)), surprise]
 
 
 def run_demo(trace_name: str | None) -> bool:
@@ -1957,7 +1917,9 @@ def run_demo(trace_name: str | None) -> bool:
     script, messages = ScriptedProvider(DEMO), list[Message]()
     os.environ["DEMO_API_KEY"] = "planted-in-the-parent"
     with tempfile.TemporaryDirectory() as folder:
-        registry = demo_registry(Path(folder), trace)
+        registry = ToolRegistry(trace=trace)
+        registry.register(*demo_tools(Path(folder)))
+        registry.freeze()
         write_header(write, registry)
         done = converse([question], script, registry, MAX_TURNS, messages)
     del os.environ["DEMO_API_KEY"]

@@ -2,20 +2,28 @@
 
     python3 s02_tool_dispatch/code.py --demo --trace trace.jsonl
     python3 -m s02_tool_dispatch.timeline trace.jsonl [--details] [--width N]
+    python3 -m s02_tool_dispatch.timeline trace.jsonl --chrome out.json
 
 A bar of # ran side by side with another call, a bar of = ran alone. A long time without
 a call is cut out of the axis and named between the lanes. Lines that are no trace
 records, such as a last line that was cut, are counted and left out.
+With --chrome the same calls are written as Chrome Trace Events, for ui.perfetto.dev and
+chrome://tracing; why calls failed is in it only with --details: it can hold secrets.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+
+if __name__ == "__main__":  # as a file: the chapters are found beside its folder
+    HERE = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [os.path.dirname(HERE), *(p for p in sys.path if p != HERE)]
+
 import argparse
 import io
 import json
-import os
 import shutil
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
@@ -179,6 +187,53 @@ def report(
         yield f"{len(foreign)} line{were}: number {some}"
 
 
+# --- The same for a viewer ---
+
+
+def chrome_trace(records: Records, details: bool) -> dict[str, Any]:
+    """Chrome Trace Events: complete ones (X) in microseconds, a thread for each lane.
+
+    Viewers drop events that overlap on one thread, so a call goes to the first lane
+    that is free when it starts: calls of one batch lie below each other.
+    """
+    events: list[dict[str, Any]] = []
+    free_from: list[float] = []  # of each lane
+    for record in records:
+        start = round((record.started - records[0].started) * 1e6, 3)
+        took = round(record.seconds * 1e6, 3)
+        free = (n for n, end in enumerate(free_from) if end <= start)
+        lane = next(free, len(free_from))
+        free_from[lane : lane + 1] = [start + took]
+        about = {"tool_use_id": record.tool_use_id, "chars": record.chars}
+        about |= {"detail": record.detail} if details else {}
+        category = record.outcome.replace(",", "_")  # a comma would make two of it
+        event = {"name": record.name, "cat": category, "ph": "X", "args": about}
+        times = {"ts": start, "dur": took, "pid": 1, "tid": lane + 1}
+        events.append({**event, **times})
+    names = [(1, "process_name", "tool calls")]
+    names += [(n, "thread_name", f"lane {n}") for n in range(1, len(free_from) + 1)]
+    for lane, kind, name in names:
+        ids = {"ph": "M", "ts": 0, "pid": 1, "tid": lane}
+        events.append({"name": kind, **ids, "args": {"name": name}})
+    return {"traceEvents": events, "displayTimeUnit": "ms"}
+
+
+def write_chrome(options: Any, records: Records) -> int:
+    """Write the events to a new file that is the user's alone, as the trace is."""
+    name = options.chrome
+    try:
+        if os.path.isfile(name) and not os.path.samefile(name, options.file):
+            os.unlink(name)
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="ascii") as out:
+            json.dump(chrome_trace(records, options.details), out)
+    except OSError as error:
+        print(f"Cannot write {harmless(name)}: {error.strerror}.", file=sys.stderr)
+        return 1
+    print(f"{len(records)} calls in {harmless(name)}: open it at ui.perfetto.dev.")
+    return 0
+
+
 # --- Running it ---
 
 
@@ -187,6 +242,7 @@ def parse_options(argv: Sequence[str] | None) -> Any:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("file", metavar="FILE", help="what --trace FILE wrote")
     parser.add_argument("--details", action="store_true", help="why calls failed")
+    parser.add_argument("--chrome", metavar="OUT.json", help="write trace events")
     parser.add_argument("--width", type=int, metavar="N", help="default: the terminal")
     options = parser.parse_args(argv)
     if options.width is None:
@@ -209,6 +265,8 @@ def draw_file(options: Any) -> int:
     if not header and not records:
         print(f"{name} holds no trace record.", file=sys.stderr)
         return 1
+    if options.chrome is not None:
+        return write_chrome(options, records)
     for line in report(header, records, foreign, options.width, options.details):
         print(line)
     return 0

@@ -21,7 +21,7 @@ from types import TracebackType
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ("s01_agent_loop", "s02_tool_dispatch")
-PROGRAMS = ("code.py", "drill.py", "timeline.py")
+PROGRAMS = ("code.py", "drill.py", "own_boundary.py", "step.py", "timeline.py")
 INHERITED = ("PATH", "SYSTEMROOT")
 
 # Runs before the chapter: makes the pseudo terminal the one that Ctrl-C comes from,
@@ -54,8 +54,9 @@ def chapter_copy(tmp_path: Path) -> Path:
 
 
 def command(repo: Path, chapter: str, args: tuple[str, ...], python: str) -> list[str]:
-    """What a reader types to start a chapter."""
-    return [python, str(repo / chapter / "code.py"), *args]
+    """What a reader types to start a chapter, or another program of its folder."""
+    file = chapter if chapter.endswith(".py") else f"{chapter}/code.py"
+    return [python, str(repo / file), *args]
 
 
 def run_chapter(

@@ -30,18 +30,10 @@ class Beside:
         self.path.touch()
         self.lines = self.path.open(encoding="utf-8")
         self.reports: dict[str, list[pytest.TestReport]] = {}
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            *files,
-        ]
+        words = ["pytest", "-q", "-p", "no:cacheprovider", *files]
         with (folder / "output").open("w") as output:
             self.process = subprocess.Popen(
-                [*command, *files, f"--basetemp={folder / 'beside'}"],
+                [sys.executable, "-m", *words, f"--basetemp={folder / 'beside'}"],
                 cwd=config.rootpath,
                 env={**os.environ, REPORTS: str(self.path)},
                 stdin=subprocess.DEVNULL,

@@ -1,11 +1,14 @@
 """Hold the pages to the code: check them, or rewrite what can be derived.
 
     python3 tests/pages.py            one finding per line, status 1 if there is any
-    python3 tests/pages.py --write    rewrite fences, transcripts and generated blocks
+    python3 tests/pages.py --write    rewrite fences, transcripts, blocks, test links
 
 What a page can say, each marker on the line directly above what it governs:
 
     <!-- code: code.py#ToolRegistry.dispatch -->    the python fence is that symbol
+    <!-- code: first_loop.py -->                    ... is that whole file
+    <!-- program: loop.py -->                       ... is a program of this page,
+    <!-- run: python3 loop.py -->                   which a command below it runs
     <!-- run: COMMAND -->                           the fence is what COMMAND prints
     <!-- run (exit 1): COMMAND -->                  the same for one that must fail
     <!-- generated: NAME -->  ...  <!-- end generated -->
@@ -20,11 +23,8 @@ import argparse
 import ast
 import builtins
 import difflib
-import json
-import keyword
 import os
 import re
-import runpy
 import subprocess
 import sys
 import tempfile
@@ -32,7 +32,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -40,46 +40,41 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
-# By path, because a script does not see the folder above its own.
-SECTIONS = runpy.run_path(str(Path(__file__).with_name("sections.py")))
-REWRITE = "python3 tests/pages.py --write"
-PAGES = ("README*.md", "s0*/README*.md", "s0*/faults*.md", "s0*/labs/**/README*.md")
-CHAPTERS = ("s01_agent_loop/code.py", "s02_tool_dispatch/code.py")
+if __name__ == "__main__":
+    sys.path[0] = str(ROOT)  # run as a file: its neighbours are found from the root
 
-# What may stand in code font though no Python file here has it: other programs and
-# their options, variables and files that only serve as an example.
+from tests.sections import CHAPTERS, sections  # noqa: E402
+
+REWRITE = "python3 tests/pages.py --write"
+PAGES = ("README*.md", "s0*/*.md", "s0*/labs/**/README*.md")
+
+# What may stand in code font though no file of code here has it.
 ALLOWED = {
-    *("python3", "grep", "diff", "cat", "sed", "git", "pip", "setsid", "curl", "prctl"),
-    *("-c", "-m", "-I", "-S", "--jinja", "Error", "BASH_ENV", "LD_PRELOAD"),
-    *("SSH_AUTH_SOCK", "PR_SET_DUMPABLE", "ANTHROPIC_CUSTOM_HEADERS"),
-    *("MYCORP_TOKEN", "../workspace-evil", ".gitconfig"),
+    "evil",
+    "jinja",
+    "git",
+    "gitconfig",
+    "prctl",
+    "MYCORP_TOKEN",
+    "ANTHROPIC_CUSTOM_HEADERS",
 }
+NAME = re.compile(r"[\w./-]+(\(\w*\))?")
 
 FENCE = re.compile(r" *```+ *([\w-]*)")
 MARKER = re.compile(r"<!-- *(\w+)(?: \(exit (\d+)\))?: *(.*?) *-->")
 GENERATED_END = "<!-- end generated -->"
-PYTHON = ("python", "py", "python3")
-TRANSCRIPT = ("text", "console")
+GOVERNS = {  # marker: the fences it may stand above
+    "code": ("python",),
+    "program": ("python",),
+    "run": ("text", "console", "json", "diff"),
+}
 HEADING = re.compile(r"(#+) +(.+?) *#*$")
 SPAN = re.compile(r"(`+)(.+?)\1")
 TARGET = re.compile(r"\]\(([^)\s]+)|\b(?:src|href)=\"([^\"]+)\"|^\[[^\]]+\]: *(\S+)")
 CI_STATUS = re.compile(r"(?:\.\./)+actions/workflows/([\w.-]+?)(?:/badge\.svg)?")
+PROOF = re.compile(r"(?:\[`(test_\w+)`\]\(([^)]+)\))|`(test_\w+)`(?!\])")
 CJK = re.compile("[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-FILE_NAME = re.compile(
-    r"[\w./-]+\.(?:py|md|svg|txt|toml|ya?ml|json|jsonl|sh)|\.[\w.-]+"
-)
-
-
-class Finding(NamedTuple):
-    """One thing that is not so."""
-
-    file: str
-    line: int
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.what}"
 
 
 class Fence(NamedTuple):
@@ -89,6 +84,7 @@ class Fence(NamedTuple):
     end: int
     info: str
     body: tuple[str, ...]
+    marker: re.Match[str] | None  # of a word that may stand above such a fence
 
 
 class Piece(NamedTuple):
@@ -111,40 +107,46 @@ class Page:
         self.fences: list[Fence] = []
         self.blocks: list[tuple[int, int]] = []  # indexes of the two marker lines
         self.prose = list(self.lines)  # the other lines; "" where they are not prose
-        self._read_fences()
-        self._read_blocks()
-        hidden = re.sub(r"<!--.*?-->", blanked, "\n".join(self.prose), flags=re.S)
-        self.prose = hidden.split("\n")
-
-    def _read_fences(self) -> None:
-        start = None
+        opens, block = -1, -1
         for index, line in enumerate(self.lines):
-            if start is None and FENCE.match(line):
-                start = index
-            elif start is not None and re.fullmatch(" *```+ *", line):
-                info = FENCE.match(self.lines[start])
-                body = tuple(self.lines[start + 1 : index])
-                self.fences.append(Fence(start, index, info[1] if info else "", body))
-                self._not_prose(start, index)
-                start = None
+            if opens >= 0:
+                if re.fullmatch(" *```+ *", line):
+                    self._add_fence(opens, index)
+                    opens = -1
+            elif FENCE.match(line):
+                opens = index
+            elif line.startswith("<!-- generated:"):
+                block = index
+            elif line == GENERATED_END and block >= 0:
+                self.blocks.append((block, index))
+                self._not_prose(block, index)
+                block = -1
+        self.prose = [re.sub("<!--.*?-->", "", line) for line in self.prose]
 
-    def _read_blocks(self) -> None:
-        start = None
-        for index, line in enumerate(self.prose):
-            if line.startswith("<!-- generated:"):
-                start = index
-            elif line == GENERATED_END and start is not None:
-                self.blocks.append((start, index))
-                self._not_prose(start + 1, index - 1)
-                start = None
+    def at(self, index: int, what: str) -> str:
+        """One thing that is not so."""
+        return f"{self.name}:{index + 1}: {what}"
+
+    def _add_fence(self, start: int, end: int) -> None:
+        info = (FENCE.match(self.lines[start]) or [""])[1]
+        match = MARKER.fullmatch(self.lines[start - 1]) if start else None
+        marker = match if match and info in GOVERNS.get(match[1], ()) else None
+        body = tuple(self.lines[start + 1 : end])
+        self.fences.append(Fence(start, end, info, body, marker))
+        self._not_prose(start, end)
 
     def _not_prose(self, start: int, end: int) -> None:
         self.prose[start : end + 1] = [""] * (end + 1 - start)
 
-    def marker(self, fence: Fence, word: str) -> re.Match[str] | None:
-        """The marker of this kind on the line directly above a fence."""
-        match = MARKER.fullmatch(self.lines[fence.start - 1]) if fence.start else None
-        return match if match and match[1] == word else None
+    def marked(self, word: str) -> Iterator[tuple[Fence, re.Match[str]]]:
+        """The fences below a marker of this kind, each with its marker."""
+        for fence in self.fences:
+            if fence.marker and fence.marker[1] == word:
+                yield fence, fence.marker
+
+    def programs(self) -> dict[str, str]:
+        """The programs that the page shows, by name."""
+        return {m[3]: "\n".join(f.body) + "\n" for f, m in self.marked("program")}
 
     def headings(self) -> list[tuple[int, int, str]]:
         """(index of the line, level, text) of every heading."""
@@ -154,8 +156,7 @@ class Page:
     def spans(self) -> Iterator[tuple[int, str]]:
         """(index, text) of everything in code font."""
         for index, line in enumerate(self.prose):
-            for match in SPAN.finditer(line):
-                yield index, match[2].strip()
+            yield from ((index, m[2].strip()) for m in SPAN.finditer(line))
 
     def targets(self) -> Iterator[tuple[int, str]]:
         """(index, target) of every link and image."""
@@ -175,17 +176,12 @@ class Page:
         return slugs
 
 
-def blanked(match: re.Match[str]) -> str:
-    """As many line ends as the match has, so that later lines keep their number."""
-    return "\n" * match[0].count("\n")
-
-
 @dataclass
 class Site:
     """A repository as the checks see it; a command runs once."""
 
     root: Path
-    outputs: dict[str, tuple[int, str]] = field(default_factory=dict)
+    outputs: dict[tuple[str, ...], tuple[int, str]] = field(default_factory=dict)
 
     @cached_property
     def pages(self) -> list[Page]:
@@ -195,90 +191,64 @@ class Site:
     @cached_property
     def sources(self) -> dict[str, str]:
         """Name and text of every Python file but this one."""
-        found = {}
-        for folder, folders, names in os.walk(self.root):
-            folders[:] = [f for f in folders if f[0] != "." and f != "node_modules"]
-            for path in (Path(folder, n) for n in names if n.endswith(".py")):
-                if path.resolve() != Path(__file__).resolve():
-                    name = path.relative_to(self.root).as_posix()
-                    found[name] = path.read_text("utf-8")
-        return found
-
-    @cached_property
-    def trees(self) -> dict[str, ast.Module]:
-        return {name: ast.parse(text) for name, text in self.sources.items()}
+        places = ("s0*/**/*.py", "tests/**/*.py")
+        paths = (path for place in places for path in self.root.glob(place))
+        names = {path.relative_to(self.root).as_posix(): path for path in paths}
+        names.pop("tests/pages.py", None)
+        return {name: path.read_text("utf-8") for name, path in names.items()}
 
     @cached_property
     def words(self) -> set[str]:
-        """Every name of Python or in its files here, and every string that is one."""
-        found = (names_in(tree, True) for tree in self.trees.values())
-        python = {*keyword.kwlist, *dir(builtins), *sys.stdlib_module_names}
-        return (ALLOWED | python).union(*found)
+        """Every word of Python and of its files here."""
+        python = {*dir(builtins), *sys.stdlib_module_names, *ALLOWED}
+        return python.union(*(re.findall(r"\w+", t) for t in self.sources.values()))
 
     @cached_property
-    def chapter_words(self) -> set[str]:
-        """Every name in the chapters' programs, and every word in their strings."""
-        trees = [t for n, t in self.trees.items() if re.match(r"s0\w+/\w+\.py", n)]
-        nodes = [node for tree in trees for node in ast.walk(tree)]
-        texts = [n.value for n in nodes if isinstance(n, ast.Constant)]
-        words = {w for t in texts if isinstance(t, str) for w in re.findall(r"\w+", t)}
-        return words.union(*(names_in(tree, True) for tree in trees))
+    def tests(self) -> dict[str, set[str]]:
+        """The files that define each test function."""
+        found: dict[str, set[str]] = {}
+        for name, text in self.sources.items():
+            for test in re.findall(r"^ *def (test_\w+)", text, re.M):
+                found.setdefault(test, set()).add(name)
+        return found
 
-    @cached_property
-    def flags(self) -> set[str]:
-        """Every option that some `add_argument` declares."""
-        nodes = (node for tree in self.trees.values() for node in ast.walk(tree))
-        calls = (n for n in nodes if isinstance(n, ast.Call))
-        declared = (c for c in calls if getattr(c.func, "attr", "") == "add_argument")
-        values = (getattr(arg, "value", "") for call in declared for arg in call.args)
-        return {v for v in values if isinstance(v, str)} | {"-h", "--help", "--write"}
-
-    @cached_property
-    def tests(self) -> set[str]:
-        """Every test function and test file below tests/ and labs/."""
-        places = {n: t for n, t in self.trees.items() if re.search("tests/|labs/", n)}
-        nodes = (node for tree in places.values() for node in ast.walk(tree))
-        functions = {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
-        return functions | {name.rsplit("/", 1)[-1] for name in places}
-
-    def output(self, command: str) -> tuple[int, str]:
-        """Exit status and output of a command, from the root, in a bare environment."""
-        if command not in self.outputs:
+    def output(self, command: str, programs: dict[str, str]) -> tuple[int, str]:
+        """Exit status and output of a command; it may name programs of its page."""
+        used = {n: text for n, text in programs.items() if n in command.split()}
+        key = (command, *used.values())
+        if key not in self.outputs:
             with tempfile.TemporaryDirectory() as home:
-                self.outputs[command] = run(command, self.root, Path(home))
-        return self.outputs[command]
+                self.outputs[key] = run(command, self.root, Path(home), used)
+        return self.outputs[key]
 
 
-def run(command: str, root: Path, home: Path) -> tuple[int, str]:
-    """Run one command; `python3` in it is the Python that runs this script."""
+def run(
+    command: str, root: Path, home: Path, programs: dict[str, str]
+) -> tuple[int, str]:
+    """Run from the root, or among the programs, in a bare environment.
+
+    `python3` in the command is the Python that runs this script.
+    """
     (home / "bin").mkdir()
     python = home / "bin" / "python3"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
+    for name, text in programs.items():
+        (home / name).write_text(text, "utf-8")
     path = f"{home}/bin:{os.environ.get('PATH', os.defpath)}"
     env = {"PATH": path, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    env |= {"PYTHONPATH": str(root)} if programs else {}
     done = subprocess.run(
         ["bash", "-c", command],
-        cwd=root,
+        cwd=home if programs else root,
         env={**env, "COLUMNS": "80", "NO_COLOR": "1", "LANG": "C.UTF-8"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         timeout=120,
     )
-    return done.returncode, done.stdout.decode("utf-8", "replace")
-
-
-def names_in(tree: ast.AST, strings: bool = False) -> Iterator[str]:
-    """Every identifier below a node; with `strings` also strings that are one."""
-    for node in ast.walk(tree):
-        for attribute in ("id", "attr", "arg", "name", "asname", "module"):
-            name = getattr(node, attribute, None)
-            if isinstance(name, str):
-                yield from name.split(".")
-        value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
-        if strings and isinstance(value, str) and value.isidentifier():
-            yield value
+    printed = done.stdout.decode("utf-8", "replace")
+    return done.returncode, printed.replace(f"{home}/", "")
 
 
 # --- What follows from the code ---
@@ -289,19 +259,17 @@ def symbols(text: str) -> dict[str, tuple[int, str]]:
     lines = text.splitlines()
     found: dict[str, tuple[int, str]] = {}
 
-    def add(node: ast.stmt, name: str) -> None:
-        decorators = getattr(node, "decorator_list", [])
-        first = min([node.lineno, *(d.lineno for d in decorators)])
-        source = "\n".join(lines[first - 1 : node.end_lineno])
-        found.setdefault(name, (first, textwrap.dedent(source)))
+    def add(nodes: list[ast.stmt], prefix: str) -> None:
+        for node in nodes:
+            decorators = getattr(node, "decorator_list", [])
+            first = min([node.lineno, *(d.lineno for d in decorators)])
+            source = textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno]))
+            for name in defined_by(node):
+                found.setdefault(prefix + name, (first, source))
+            if isinstance(node, ast.ClassDef) and not prefix:
+                add(node.body, f"{node.name}.")
 
-    for node in ast.parse(text).body:
-        for name in defined_by(node):
-            add(node, name)
-        if isinstance(node, ast.ClassDef):
-            for member in node.body:
-                for name in defined_by(member):
-                    add(member, f"{node.name}.{name}")
+    add(ast.parse(text).body, "")
     return found
 
 
@@ -315,34 +283,20 @@ def defined_by(node: ast.stmt) -> list[str]:
 
 
 def code_pieces(site: Site, page: Page) -> Iterator[Piece]:
-    """Each python fence, and the text of the symbol that it names."""
-    for fence in page.fences:
-        inside = any(start < fence.start < end for start, end in page.blocks)
-        if fence.info not in PYTHON or inside:
-            continue
-        marker = page.marker(fence, "code")
-        if marker is None:
-            what = "no `<!-- code: FILE#SYMBOL -->` directly above this fence"
-            yield Piece(fence.start, fence.end, [], what)
-            continue
+    """Each fence that shows a symbol or a file, and the text of it."""
+    for fence, marker in page.marked("code"):
         file, _, symbol = marker[3].partition("#")
         path = page.path.parent / file
-        found = symbols(path.read_text("utf-8")) if path.is_file() else {}
-        wanted = found.get(symbol, (0, ""))[1].splitlines()
+        text = path.read_text("utf-8").rstrip() if path.is_file() else ""
+        wanted = symbols(text).get(symbol, (0, ""))[1] if symbol else text
         problem = "" if wanted else f"there is no {marker[3]}"
-        yield Piece(fence.start + 1, fence.end, wanted, problem)
+        yield Piece(fence.start + 1, fence.end, wanted.splitlines(), problem)
 
 
 def run_pieces(site: Site, page: Page) -> Iterator[Piece]:
     """Each transcript, and what its command prints; a console shows the command too."""
-    for fence in page.fences:
-        marker = page.marker(fence, "run")
-        if marker is None or fence.info not in TRANSCRIPT:
-            if fence.info == "console":
-                what = "no `<!-- run: COMMAND -->` directly above this transcript"
-                yield Piece(fence.start, fence.end, [], what)
-            continue
-        status, printed = site.output(marker[3])
+    for fence, marker in page.marked("run"):
+        status, printed = site.output(marker[3], page.programs())
         problem = ""
         if status != int(marker[2] or 0):
             problem = f"`{marker[3]}` exits {status}: {printed.strip()[-100:]!r}"
@@ -356,19 +310,14 @@ def run_pieces(site: Site, page: Page) -> Iterator[Piece]:
 def generated_pieces(site: Site, page: Page) -> Iterator[Piece]:
     """Each generated block, and what its generator gives."""
     for start, end in page.blocks:
-        match = MARKER.fullmatch(page.lines[start])
-        name, *titles = (
-            (part.strip() for part in match[3].split("|")) if match else [""]
-        )
-        try:
-            default, generate = GENERATORS[name]
-            if titles and len(titles) != len(default):
-                raise ValueError(f"{name} wants the words {' | '.join(default)}")
+        marker = MARKER.fullmatch(page.lines[start])
+        name, *titles = (part.strip() for part in (marker or [""] * 4)[3].split("|"))
+        default, generate = GENERATORS.get(name, ((), None))
+        wanted, problem = [], f"{name} is missing; known: {', '.join(GENERATORS)}"
+        if titles and len(titles) != len(default):
+            problem = f"{name} wants the words {' | '.join(default)}"
+        elif generate:
             wanted, problem = generate(site, page, titles or list(default)), ""
-        except KeyError as error:
-            wanted, problem = [], f"{error} is missing; known: {', '.join(GENERATORS)}"
-        except (OSError, ValueError) as error:
-            wanted, problem = [], str(error)
         yield Piece(start + 1, end, wanted, problem)
 
 
@@ -379,215 +328,176 @@ def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in cells]
 
 
-def sections(path: Path) -> list[tuple[str, str, int]]:
-    """(title, mark, lines) of each section; the mark is new, changed, carried or ""."""
-    rows = []
-    for banner, lines in SECTIONS["section_lines"](path):
-        mark = SECTIONS["MARK"].search(banner)
-        rows.append((bare(banner), mark[1] if mark else "", lines))
-    return rows
+def code_map(site: Site, page: Page, words: list[str]) -> list[str]:
+    """The sections of the code beside the page, and how to read each."""
+    *titles, read, skim, skip = words
+    ways = {"new": read, "changed": skim, "carried": skip}
+    found = sections(page.path.with_name("code.py"))
+    rows = ((s.title, f"{s.first}-{s.last}", ways[s.mark]) for s in found if s.mark)
+    return table(titles, rows)
 
 
-def bare(title: str) -> str:
-    """A banner or heading without its number, its mark and code font."""
-    title = re.sub(r"^\d+\. |\s*\((?:new|changed|carried)\b[^()]*\)$", "", title)
-    return title.replace("`", "")
-
-
-def section_table(site: Site, page: Page, titles: list[str]) -> list[str]:
-    """The sections of the page's chapter, or of each chapter, with their lines."""
-    beside = page.path.with_name("code.py")
-    paths = [beside] if beside.exists() else [site.root / name for name in CHAPTERS]
-    rows = [(p.parent.name, *row) for p in paths for row in sections(p)]
-    return table(titles, ((f"`{c}`", t, mark, lines) for c, t, mark, lines in rows))
-
-
-def change_table(site: Site, page: Page, titles: list[str]) -> list[str]:
+def change_table(site: Site, page: Page, words: list[str]) -> list[str]:
     """Names new, changed, gone and carried for each section; agent_loop as a diff."""
     old, new = (placed_symbols(site.root / name) for name in CHAPTERS)
-    rows: dict[str, list[list[str]]] = {}
+    rows: dict[str, list[list[str]]] = {s: [[], [], [], []] for s, _ in new.values()}
     for name, (section, text) in {**old, **new}.items():
-        if name not in new:
-            kind = 2
-        elif name not in old:
-            kind = 0
-        else:
-            kind = 3 if text == old[name][1] else 1
+        same = name in old and name in new and text == old[name][1]
+        kind = 3 if same else 2 if name not in new else 0 if name not in old else 1
         rows.setdefault(section, [[], [], [], []])[kind].append(f"`{name}`")
-    order = list(dict.fromkeys(section for section, _ in new.values()))
-    order += [section for section in rows if section not in order]
-    *columns, summary = titles
-    cells = ([s, *map(", ".join, rows[s][:3]), len(rows[s][3])] for s in order)
-    before, after = (names["agent_loop"][1].splitlines() for names in (old, new))
+    cells = (
+        [s, *map(", ".join, kinds[:3]), len(kinds[3])] for s, kinds in rows.items()
+    )
+    return [*table(words[:-1], cells), "", *loop_diff(site, page, words[-1:])]
+
+
+def loop_diff(site: Site, page: Page, words: list[str]) -> list[str]:
+    """agent_loop of the one chapter and of the other, folded."""
+    texts = ((site.root / name).read_text("utf-8") for name in CHAPTERS)
+    before, after = (symbols(text)["agent_loop"][1].splitlines() for text in texts)
     diff = difflib.unified_diff(before, after, *CHAPTERS, lineterm="")
-    folded = ["", f"<details><summary>{summary}</summary>", "", "```diff"]
-    return [*table(columns, cells), *folded, *diff, "```", "", "</details>"]
+    opens = [f"<details><summary>{words[0]}</summary>", "", "```diff"]
+    return [*opens, *diff, "```", "", "</details>"]
 
 
 def placed_symbols(path: Path) -> dict[str, tuple[str, str]]:
     """(title of its section, text) of each function, class and constant of a file."""
-    spans, line = [], 1
-    for title, _, lines in sections(path):
-        spans.append((title, line, line + lines))
-        line += lines
+    found = sections(path)
     return {
-        name: (next(t for t, first, end in spans if first <= at < end), text)
+        name: (next(s.title for s in found if s.first <= at <= s.last), text)
         for name, (at, text) in symbols(path.read_text("utf-8")).items()
         if "." not in name
     }
 
 
-TOOLS_COMMAND = """python3 -c '
-import json
-from s02_tool_dispatch import code as s02
-print(json.dumps(s02.build_registry(s02.Workspace(".")).definitions()))'"""
-
-
-def printed_by(site: Site, command: str) -> str:
-    """What a command prints; ValueError if it fails."""
-    status, text = site.output(command)
-    if status:
-        raise ValueError(f"`{command}` exits {status}: {text.strip()[-200:]!r}")
-    return text.rstrip()
-
-
-def tool_table(site: Site, page: Page, titles: list[str]) -> list[str]:
-    """The tools of build_registry: their arguments, and whether they run at once."""
-    rows = []
-    for tool in json.loads(printed_by(site, TOOLS_COMMAND)):
-        arguments = ", ".join(
-            f"`{name}`" for name in tool["input_schema"]["properties"]
-        )
-        rows.append((f"`{tool['name']}`", arguments, f"`{tool['concurrent_safe']}`"))
-    return table(titles, rows)
-
-
-def peer_table(site: Site, page: Page, titles: list[str]) -> list[str]:
+def peer_table(site: Site, page: Page, words: list[str]) -> list[str]:
     """What the script of tests/peers prints."""
-    return printed_by(site, "python3 tests/peers/table.py").splitlines()
+    return site.output("python3 tests/peers/table.py", {})[1].rstrip().splitlines()
 
 
 Generator = Callable[[Site, Page, list[str]], list[str]]
 GENERATORS: dict[str, tuple[tuple[str, ...], Generator]] = {
+    "map": (("section", "lines", "reading", "read", "skim", "skip"), code_map),
     "changes": (
         ("section", "new", "changed", "gone", "carried", "agent_loop, as a diff"),
         change_table,
     ),
-    "sections": (("chapter", "section", "mark", "lines"), section_table),
-    "tools": (("tool", "arguments", "concurrent_safe"), tool_table),
+    "diff": (("agent_loop, as a diff",), loop_diff),
     "peers": ((), peer_table),
 }
 PIECES = {"code": code_pieces, "run": run_pieces, "generated": generated_pieces}
 
 
-def check_pieces(kind: str, site: Site) -> Iterator[Finding]:
+def check_pieces(kind: str, site: Site) -> Iterator[str]:
     """Where the lines of a page are not those that follow."""
     for page in site.pages:
         for piece in PIECES[kind](site, page):
             if piece.problem:
-                yield Finding(page.name, piece.start + 1, piece.problem)
+                yield page.at(piece.start, piece.problem)
             elif page.lines[piece.start : piece.end] != piece.wanted:
                 what = f"not what its marker `{kind}` gives; {REWRITE}"
-                yield Finding(page.name, piece.start, what)
+                yield page.at(piece.start - 1, what)
 
 
-def write(site: Site) -> list[str]:
-    """Put in the lines that follow; return the names of the pages that changed."""
-    changed = []
+def write(site: Site) -> Iterator[str]:
+    """Put in the lines that follow; the names of the pages that changed."""
     for page in site.pages:
         lines = list(page.lines)
+        for index, line in enumerate(page.prose):
+            if line and line == page.lines[index]:
+                lines[index] = PROOF.sub(partial(linked, site, page), line)
         pieces = [piece for find in PIECES.values() for piece in find(site, page)]
         for piece in sorted(pieces, reverse=True):
             if not piece.problem:
                 lines[piece.start : piece.end] = piece.wanted
         if lines != page.lines:
             page.path.write_text("\n".join(lines) + "\n", "utf-8")
-            changed.append(page.name)
-    return changed
+            yield page.name
+
+
+def linked(site: Site, page: Page, proof: re.Match[str]) -> str:
+    """The name of a test as a link to its file; unchanged if there is not one file."""
+    name, files = proof[1] or proof[3], site.tests.get(proof[1] or proof[3], set())
+    if len(files) != 1:
+        return proof[0]
+    return f"[`{name}`]({os.path.relpath(site.root / min(files), page.path.parent)})"
 
 
 # --- What must exist ---
 
 
-def check_markers(site: Site) -> Iterator[Finding]:
-    """Every marker is one that this script knows, and governs something."""
+def check_markers(site: Site) -> Iterator[str]:
+    """Every marker governs something, every fence that must be derived has one."""
     for page in site.pages:
-        governed = {i for start, end in page.blocks for i in (start, end)}
+        governed = {index for block in page.blocks for index in block}
         for fence in page.fences:
-            kinds = {"code": PYTHON, "run": TRANSCRIPT}
-            if any(page.marker(fence, k) and fence.info in i for k, i in kinds.items()):
-                governed.add(fence.start - 1)
-            governed.update(range(fence.start, fence.end + 1))
-        for index, line in enumerate(page.lines):
-            stripped = line.strip()
-            marked = MARKER.match(stripped) or stripped == GENERATED_END
-            if marked and index not in governed:
-                yield Finding(page.name, index + 1, f"marks nothing: {stripped}")
+            governed.update(range(fence.start - bool(fence.marker), fence.end + 1))
+            inside = any(start < fence.start < end for start, end in page.blocks)
+            if fence.info in ("python", "console") and not (fence.marker or inside):
+                what = "no marker (code, program, run) directly above this fence"
+                yield page.at(fence.start, what)
+        commands = " ".join(marker[3] for _, marker in page.marked("run")).split()
+        for fence, marker in page.marked("program"):
+            if marker[3] not in commands:
+                yield page.at(fence.start - 1, f"nothing runs {marker[3]}")
+        for index, line in enumerate(map(str.strip, page.lines)):
+            marks = MARKER.match(line) or line == GENERATED_END
+            if marks and index not in governed:
+                yield page.at(index, f"marks nothing: {line}")
 
 
-def check_names(site: Site) -> Iterator[Finding]:
-    """Every name in code font is one of the code, a file, a flag, or allowed."""
+def check_names(site: Site) -> Iterator[str]:
+    """Every word in code font, and every command's own file, is somewhere in the code.
+
+    A word of a comment counts: what is caught is a name that is gone everywhere.
+    """
     for page in site.pages:
+        own = {w for text in page.programs().values() for w in re.findall(r"\w+", text)}
         for index, span in page.spans():
-            for name in unknown_names(site, page, span):
-                what = f"`{name}` is in no Python file, is no file and no flag"
-                yield Finding(page.name, index + 1, what)
-        for fence in page.fences:
-            if fence.info in ("sh", "bash", "shell"):
-                for name in unknown_in_command(site, "\n".join(fence.body)):
-                    yield Finding(page.name, fence.start + 1, f"there is no `{name}`")
+            named = NAME.fullmatch(span) and not named_path(site, page, span)
+            for word in re.findall(r"[A-Za-z_]\w{2,}", span if named else ""):
+                if word not in site.words | own:
+                    what = f"`{word}` is in no Python file and is no file"
+                    yield page.at(index, what)
+        for index, line in enumerate(page.lines):
+            for name in re.findall(
+                r"\bpython3 (?:-m )?((?:tests|s0\w+)[./][\w./]+)", line
+            ):
+                path = name if name.endswith(".py") else name.replace(".", "/") + ".py"
+                if not (site.root / path).exists():
+                    yield page.at(index, f"there is no `{name}`")
 
 
-def unknown_names(site: Site, page: Page, span: str) -> Iterable[str]:
-    """What of one text in code font exists nowhere."""
-    if span in ALLOWED or re.search(r"[*~$<]|^/", span):
-        return []
-    if re.fullmatch(r"--?[A-Za-z][\w-]*", span):
-        return [] if span in site.flags else [span]
-    if span.startswith("python3 "):
-        return unknown_in_command(site, span)
-    if FILE_NAME.fullmatch(span) or re.fullmatch(r"[\w.-]+(/[\w.-]*)+", span):
-        there = any((base / span).exists() for base in (page.path.parent, site.root))
-        in_code = any(span in text for text in site.sources.values())
-        return [] if there or in_code else [span]
-    if re.search(r"\s-\w", span) or re.fullmatch(r"\w+(-[\w.]+)+", span):
-        return []  # a command with options; a name with hyphens is none of Python's
-    try:
-        names = names_in(ast.parse(span))
-    except (SyntaxError, ValueError):
-        return []
-    return [n for n in names if n not in site.words and not n.startswith("test_")]
+def named_path(site: Site, page: Page, span: str) -> bool:
+    """Whether a text in code font is a file or folder here, or one of its programs."""
+    there = any((base / span).exists() for base in (page.path.parent, site.root))
+    return there or span in page.programs() or span.startswith("/")
 
 
-def unknown_in_command(site: Site, command: str) -> Iterator[str]:
-    """Programs and options of `python3 ...` commands that this repository lacks."""
-    for module, rest in re.findall(r"\bpython3 (-m \S+|\S+\.py)([^&|;\n]*)", command):
-        name = module.removeprefix("-m ")
-        ours = re.match(r"(tests|s0\d_\w+)[./]", name)
-        path = name if module == name else name.replace(".", "/") + ".py"
-        if ours and not (site.root / path).exists():
-            yield name
-        for flag in re.findall(r"(?<=\s)--?[A-Za-z][\w-]*", rest):
-            if ours and flag not in site.flags:
-                yield flag
-
-
-def check_tests(site: Site) -> Iterator[Finding]:
-    """Every test that a page names exists."""
+def check_tests(site: Site) -> Iterator[str]:
+    """Every test that a page names exists, and is where its link leads."""
+    files = {name.rpartition("/")[2].removesuffix(".py") for name in site.sources}
     for page in site.pages:
         for index, line in enumerate(page.prose):
-            for name in re.findall(r"\btest_\w+(?:\.py)?", line):
-                if name not in site.tests and f"{name}.py" not in site.tests:
-                    yield Finding(page.name, index + 1, f"there is no test {name}")
+            for name in re.findall(r"\btest_\w+", TARGET.sub("", line)):
+                if name not in files and name not in site.tests:
+                    yield page.at(index, f"there is no test {name}")
+            for proof in PROOF.finditer(line):
+                name, target = proof[1] or proof[3], proof[2]
+                file = (page.path.parent / (target or "")).resolve()
+                there = (site.root.resolve() / f for f in site.tests.get(name, ()))
+                if target and file not in there:
+                    what = f"{name} is not in {target}; {REWRITE}"
+                    yield page.at(index, what)
 
 
-def check_links(site: Site) -> Iterator[Finding]:
+def check_links(site: Site) -> Iterator[str]:
     """Every link, anchor and image resolves inside the repository."""
     for page in site.pages:
         for index, target in page.targets():
             problem = unresolved(site, page, target)
             if problem:
-                yield Finding(page.name, index + 1, f"{target}: {problem}")
+                yield page.at(index, f"{target}: {problem}")
 
 
 def unresolved(site: Site, page: Page, target: str) -> str:
@@ -605,26 +515,25 @@ def unresolved(site: Site, page: Page, target: str) -> str:
         return ""
     if file.suffix != ".md":
         return "an anchor into a file that is no page goes stale"
-    linked = Page(site.root.resolve(), file.resolve())
-    ids = re.findall(r"<a (?:id|name)=\"([^\"]+)\"", "\n".join(linked.prose))
-    return "" if unquote(anchor) in [*linked.slugs(), *ids] else "no such heading"
+    slugs = Page(site.root.resolve(), file.resolve()).slugs()
+    return "" if unquote(anchor) in slugs else "no such heading"
 
 
 # --- Two languages, one book ---
 
 
-def check_languages(site: Site) -> Iterator[Finding]:
+def check_languages(site: Site) -> Iterator[str]:
     """A page and its translation have the same skeleton; each is in its language."""
     pages = {page.path: page for page in site.pages}
     for path, page in pages.items():
         stem = path.name.split(".")[0]
         other = path.with_name(f"{stem}.md" if page.chinese else f"{stem}.zh.md")
         if other not in pages:
-            yield Finding(page.name, 1, f"there is no {other.name} beside it")
+            yield page.at(0, f"there is no {other.name} beside it")
         elif page.chinese:
             yield from differences(site, pages[other], page)
-        wrong = untranslated(page) if page.chinese else chinese_left(page)
-        yield from (Finding(page.name, index + 1, what) for index, what in wrong)
+        for index, what in wrong_language(page):
+            yield page.at(index, what)
 
 
 Part = tuple[int, object]  # index of the line, what stands there
@@ -635,8 +544,14 @@ def skeleton(site: Site, page: Page) -> dict[str, list[Part]]:
     markers = [(start, page.lines[start].split("|")[0]) for start, _ in page.blocks]
     return {
         "heading level": [(i, level) for i, level, _ in page.headings()],
-        "fence": [(f.start, (f.info, f.body)) for f in page.fences],
-        "table (rows, columns)": table_sizes(page),
+        "fence": [
+            (f.start, (f.info, f.body, f.marker and f.marker[0])) for f in page.fences
+        ],
+        "table row": [
+            (i, len(re.findall(r"(?<!\\)\|", line)))
+            for i, line in enumerate(page.prose)
+            if line.startswith("|")
+        ],
         "generated block": [(i, text.rstrip(" ->")) for i, text in markers],
         "image": [(i, "![") for i, line in enumerate(page.prose) if "![" in line],
         "number": list(numbers(page)),
@@ -644,45 +559,21 @@ def skeleton(site: Site, page: Page) -> dict[str, list[Part]]:
     }
 
 
-def differences(site: Site, english: Page, chinese: Page) -> Iterator[Finding]:
-    """The first difference of each kind; order matters where languages share it."""
+def differences(site: Site, english: Page, chinese: Page) -> Iterator[str]:
+    """The first difference of each kind; order matters but for numbers and links."""
     left, right = skeleton(site, english), skeleton(site, chinese)
     for kind, there in left.items():
         here = right[kind]
         if kind in ("number", "link"):
-            here, there = lacking(here, there), lacking(there, here)
-        nothing = (0, "nothing")
-        for ours, theirs in zip_longest(here, there, fillvalue=nothing):
+            here, there = (
+                sorted(parts, key=lambda p: str(p[1])) for parts in (here, there)
+            )
+        for ours, theirs in zip_longest(here, there, fillvalue=(0, "nothing")):
             if ours[1] != theirs[1]:
                 where = f"{english.name}:{theirs[0] + 1}"
                 what = f"{kind} {ours[1]!s:.60}; {where} has {theirs[1]!s:.60}"
-                yield Finding(chinese.name, ours[0] + 1, what)
+                yield chinese.at(ours[0], what)
                 break
-
-
-def lacking(parts: list[Part], others: list[Part]) -> list[Part]:
-    """The parts that the others do not have, each as often as it is missing."""
-    left = Counter(what for _, what in others)
-    missing = []
-    for index, what in parts:
-        left[what] -= 1
-        if left[what] < 0:
-            missing.append((index, what))
-    return missing
-
-
-def table_sizes(page: Page) -> list[Part]:
-    """(rows, columns) of each table; the line of dashes counts as a row."""
-    sizes: list[Part] = []
-    rows: list[str] = []
-    for index, line in enumerate([*page.prose, ""]):
-        if line.startswith("|"):
-            rows.append(line)
-        elif rows:
-            columns = len(re.findall(r"(?<!\\)\|", rows[0])) - 1
-            sizes.append((index - len(rows), (len(rows), columns)))
-            rows = []
-    return sizes
 
 
 def numbers(page: Page) -> Iterator[Part]:
@@ -697,86 +588,69 @@ def neutral(site: Site, page: Page, target: str) -> str:
     path, _, anchor = target.partition("#")
     if anchor and not unresolved(site, page, target) and "://" not in target:
         slugs = Page(site.root, page.path.parent / path if path else page.path).slugs()
-        anchor = str(slugs.index(anchor)) if anchor in slugs else anchor
+        anchor = str(slugs.index(unquote(anchor)))
     return f"{path.replace('.zh.md', '.md')}#{anchor}"
 
 
-def chinese_left(page: Page) -> Iterator[tuple[int, str]]:
-    """Chinese in an English page, but for its glossary and the link to the other."""
+def wrong_language(page: Page) -> Iterator[tuple[int, str]]:
+    """Lines in English of a Chinese page; Chinese in an English one, but for its
+    glossary and the link to the other."""
     titles = {index: text for index, _, text in page.headings()}
     glossary = False
     for index, line in enumerate(page.prose):
-        glossary = "glossary" in titles[index].lower() if index in titles else glossary
         plain = re.sub(r"\[[^\]]*\]\([^)]*\.zh\.md[^)]*\)", "", SPAN.sub("", line))
-        if CJK.search(plain) and not (glossary and line.startswith("|")):
+        plain = re.sub(r"<[^>]+>|https?://\S+", "", TARGET.sub("", plain))
+        glossary = "glossary" in titles[index].lower() if index in titles else glossary
+        chinese, is_row = CJK.search(plain), line.startswith("|")
+        if page.chinese and not chinese and not is_row:
+            if len(re.findall("[A-Za-z]", plain)) > 60:
+                yield index, "an untranslated line"
+        elif not page.chinese and chinese and not (glossary and is_row):
             yield index, "Chinese in an English page"
-
-
-def untranslated(page: Page) -> Iterator[tuple[int, str]]:
-    """Paragraphs, or lines of them, of a Chinese page that are in English."""
-    paragraph: list[tuple[int, str]] = []
-    for index, line in enumerate([*page.prose, ""]):
-        plain = re.sub(r"<[^>]+>|https?://\S+", "", TARGET.sub("", SPAN.sub("", line)))
-        if line.strip() and not line.startswith("|"):
-            paragraph.append((index, plain))
-            continue
-        whole = " ".join(text for _, text in paragraph)
-        for at, text in [*paragraph, *((i, whole) for i, _ in paragraph[:1])]:
-            if len(re.findall("[A-Za-z]", text)) > 60 and not CJK.search(text):
-                yield at, "an untranslated paragraph"
-                break
-        paragraph = []
 
 
 # --- Sections and pictures ---
 
 
-def check_sections(site: Site) -> Iterator[Finding]:
+def check_sections(site: Site) -> Iterator[str]:
     """`How it works` has one heading per new or changed banner, in the same order."""
     for page in site.pages:
         code = page.path.with_name("code.py")
         if not re.fullmatch(r"s0\w+/README\.md", page.name) or not code.exists():
             continue
-        banners = [t for t, mark, _ in sections(code) if mark in ("new", "changed")]
+        wanted = [s.title for s in sections(code) if s.mark in ("new", "changed")]
         found = below(page, "how it works")
-        if not found:
-            yield Finding(page.name, 1, "there is no section How it works")
-            continue
-        nothing = (found[0][0], "nothing")
-        pairs = zip_longest(found[1:], [(0, b) for b in banners], fillvalue=nothing)
-        for (index, title), (_, banner) in pairs:
-            if title != banner:
-                what = f"the heading is {title!r} where the banner is {banner!r}"
-                yield Finding(page.name, index + 1, what)
-                break
+        if found != wanted:
+            pairs = zip_longest(found, wanted, fillvalue="nothing")
+            there, banner = next((f, w) for f, w in pairs if f != w)
+            what = f"How it works has {there!r} where the banner is {banner!r}"
+            yield page.at(0, what)
 
 
-def below(page: Page, title: str) -> list[tuple[int, str]]:
-    """(index, text) of a heading and of those one level below it."""
-    found: list[tuple[int, str]] = []
+def below(page: Page, title: str) -> list[str]:
+    """The headings one level below a heading, in plain text."""
+    found: list[str] = []
     top = 0
-    for index, level, text in page.headings():
-        if not top and text.lower() == title:
-            top, found = level, [(index, text)]
-        elif top and level <= top:
+    for _, level, text in page.headings():
+        if not top:
+            top = level if text.lower() == title else 0
+        elif level <= top:
             break
-        elif top and level == top + 1:
-            found.append((index, bare(text)))
+        elif level == top + 1:
+            found.append(text.replace("`", ""))
     return found
 
 
-def check_pictures(site: Site) -> Iterator[Finding]:
+def check_pictures(site: Site) -> Iterator[str]:
     """Every picture keeps the rules for pictures."""
     for path in sorted(site.root.glob("images/*.svg")):
-        name = path.relative_to(site.root).as_posix()
         text = path.read_text("utf-8")
         try:
-            picture = ElementTree.fromstring(text)
+            problems = list(picture_problems(site, ElementTree.fromstring(text), text))
         except ElementTree.ParseError as error:
-            yield Finding(name, error.position[0], f"no XML: {error}")
-            continue
-        for what in picture_problems(site, picture, text):
-            yield Finding(name, 1, what)
+            problems = [f"no XML: {error}"]
+        for what in problems:
+            yield f"{path.relative_to(site.root).as_posix()}:1: {what}"
 
 
 def picture_problems(site: Site, svg: ElementTree.Element, text: str) -> Iterator[str]:
@@ -797,28 +671,19 @@ def picture_problems(site: Site, svg: ElementTree.Element, text: str) -> Iterato
     boxes = [r for r in svg.iter() if "box" in r.get("class", "").split()]
     if len(boxes) > 9:
         yield f"{len(boxes)} boxes: at most nine"
-    if not is_card(svg, text, box):
+    card = next((e for e in svg if "card" in e.get("class", "").split()), svg)
+    sides = zip(("width", "height"), box[2:], strict=True)
+    covers = all(float(card.get(side, 0)) >= length - 1 for side, length in sides)
+    solid = re.search(r"\.card \{[^}]*fill: #[0-9a-f]{6};", text)
+    if card is svg or not covers or not solid or "fill-opacity" in text:
         yield "no opaque rect of class card behind the whole picture"
     for label in (e for e in svg.iter() if "mono" in e.get("class", "").split()):
         for word in re.findall(r"[A-Za-z_]\w*", label.text or ""):
-            if word not in site.chapter_words:
-                yield f"the label {word} is no word of the chapters' code"
+            if word not in site.words:
+                yield f"the label {word} is no word of the code"
 
 
-def is_card(svg: ElementTree.Element, text: str, box: list[float]) -> bool:
-    """Whether the first shape covers the picture and has a solid colour."""
-    shape = next((e for e in svg if e.tag.rpartition("}")[2] in ("rect", "g")), None)
-    if shape is None or shape.get("class") != "card":
-        return False
-    covers = all(
-        float(shape.get(side, 0)) >= length - 1
-        for side, length in zip(("width", "height"), box[2:], strict=True)
-    )
-    solid = re.search(r"\.card \{[^}]*fill: #[0-9a-f]{6};", text)
-    return covers and solid is not None and "fill-opacity" not in text
-
-
-CHECKS: dict[str, Callable[[Site], Iterator[Finding]]] = {
+CHECKS: dict[str, Callable[[Site], Iterator[str]]] = {
     "code fences": lambda site: check_pieces("code", site),
     "transcripts": lambda site: check_pieces("run", site),
     "generated blocks": lambda site: check_pieces("generated", site),
@@ -836,13 +701,12 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     """Print the findings; return 1 if there is one."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true", help="rewrite what is derived")
-    options = parser.parse_args(argv)
     site = Site(root)
-    if options.write:
+    if parser.parse_args(argv).write:
         for name in write(site):
             print(f"{name}: rewritten")
         site = Site(root, site.outputs)
-    findings = [finding for check in CHECKS.values() for finding in check(site)]
+    findings = [found for check in CHECKS.values() for found in check(site)]
     for finding in findings:
         print(finding)
     if findings:

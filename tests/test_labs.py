@@ -1,7 +1,7 @@
 """The labs hold what they promise: starters that fail, solutions that pass.
 
 One pytest process per lab runs its tests on the starter, on the solution and on every
-wrong solution of `lab_wrongs/` (format: see FORMAT.md there).
+solution of `lab_wrongs/`, wrong or right (format: see FORMAT.md there).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import ast
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -45,8 +46,13 @@ def lab_id(folder: Path) -> str:
 
 @cache
 def tables(folder: Path) -> dict[str, Any]:
-    """STARTER_FAILS and WRONGS of a lab."""
+    """STARTER_FAILS, WRONGS and RIGHTS of a lab."""
     return runpy.run_path(str(WRONGS / f"{lab_id(folder)}.py"))
+
+
+def right_ones(folder: Path) -> dict[str, str]:
+    """The right solutions in another style, under names that no wrong one has."""
+    return {f"right, {name}": body for name, body in tables(folder)["RIGHTS"].items()}
 
 
 def parts(path: Path) -> tuple[str, str, str]:
@@ -97,7 +103,8 @@ def outcomes_of(folder: Path) -> dict[str, dict[str, str]]:
     """candidate -> test -> what the failure says, "" if it passed; one process."""
     with TemporaryDirectory() as place:
         files = [folder / "starter.py", folder / "solution.py"]
-        for name, (_, body) in tables(folder)["WRONGS"].items():
+        wrongs = {name: body for name, (_, body) in tables(folder)["WRONGS"].items()}
+        for name, body in {**wrongs, **right_ones(folder)}.items():
             files.append(Path(place, f"{name}.py"))
             files[-1].write_text(with_region(files[0], body), encoding="utf-8")
         report = Path(place, "report.xml")
@@ -149,6 +156,19 @@ def test_a_starter_says_in_one_line_that_it_is_not_written_yet(folder, outcomes)
 @every_lab
 def test_a_solution_passes_every_test(folder, outcomes):
     assert set(outcomes(folder)["solution"].values()) == {""}
+
+
+@every_lab
+def test_a_right_solution_in_another_style_passes_every_test(folder, outcomes):
+    refused = {
+        (name, test): said
+        for name in right_ones(folder)
+        for test, said in outcomes(folder)[name].items()
+        if said
+    }
+
+    assert len(right_ones(folder)) >= 2
+    assert refused == {}
 
 
 @every_lab
@@ -209,11 +229,16 @@ def signatures(path: Path) -> list[str]:
 # --- How a reader runs them ---
 
 DISPATCH = ROOT / "s02_tool_dispatch" / "labs" / "1_dispatch"
+LINE = (DISPATCH / "starter.py").read_text("utf-8").split("--- your code ---")[0].count(
+    "\n"
+) + 2
 
 
-def check(*arguments: str, python: tuple[str, ...] = ()) -> tuple[int, str]:
+def check(
+    *arguments: str, python: tuple[str, ...] = (), root: Path = ROOT
+) -> tuple[int, str]:
     """Exit status and output of labs/check.py."""
-    script = ROOT / "s02_tool_dispatch" / "labs" / "check.py"
+    script = root / "s02_tool_dispatch" / "labs" / "check.py"
     ran = subprocess.run(
         [sys.executable, "-B", *python, script, *arguments],
         capture_output=True,
@@ -221,6 +246,25 @@ def check(*arguments: str, python: tuple[str, ...] = ()) -> tuple[int, str]:
         timeout=120,
     )
     return ran.returncode, ran.stdout + ran.stderr
+
+
+@pytest.fixture
+def labs(tmp_path):
+    """The labs in a folder of their own, and a way to write into lab 1's region."""
+    ignore = shutil.ignore_patterns("__pycache__", "[3-9]_*", "10_*")
+    for chapter in CHAPTERS:
+        place = tmp_path / chapter
+        shutil.copytree(ROOT / chapter / "labs", place / "labs", ignore=ignore)
+        shutil.copy(ROOT / chapter / "code.py", place)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)  # warnings are errors, here too
+    starter = DISPATCH / "starter.py"
+    written = tmp_path / starter.relative_to(ROOT)
+
+    def write(body: str) -> None:
+        written.write_text(with_region(starter, body), "utf-8")
+
+    write('raise NotImplementedError("lab 1: as it was")')
+    return tmp_path, write
 
 
 def test_both_chapters_have_the_same_conftest_for_their_labs():
@@ -259,7 +303,7 @@ def test_check_lists_every_lab_and_what_is_next():
     ]
 
     assert status == 0
-    assert names == ["s01/1", "s01/2", *"123456789"]
+    assert names == ["s01/1", "s01/2", *(str(n) for n in range(1, 11))]
     assert "Next is lab s01/1: read s01_agent_loop/labs/1_break_the_bound/" in printed
 
 
@@ -271,29 +315,135 @@ def test_check_shows_a_lab_with_its_hint_and_then_the_way_on():
     assert "check.py 1" in printed
 
 
-@pytest.mark.parametrize(
-    ("language", "title"),
-    [pytest.param([], "Hint", id="en"), pytest.param(["--zh"], "提示", id="zh")],
-)
-def test_check_gives_the_hint_of_the_page_when_a_lab_fails(language, title):
-    skip_if_worked_on(DISPATCH)
-    status, printed = check("1", *language)
+def test_check_gives_no_hint_for_a_lab_that_is_not_started(labs):
+    for _ in range(3):
+        status, printed = check("1", root=labs[0])
 
-    assert status == 1
-    assert "2 failed, 2 passed" in printed
-    assert f"\n{title}\n" in printed
-    assert "isinstance(returned, Awaitable)" in printed
+        assert (status, "Hint" in printed) == (1, False)
+        assert "2 failed, 2 passed" in printed
+        assert "Lab 1 is not started: read s02_tool_dispatch/labs/1_disp" in printed
+
+
+@pytest.mark.parametrize(
+    ("runs", "hints"),
+    [
+        pytest.param([[], []], [False, True], id="from-the-second-failure-on"),
+        pytest.param([["--hint"]], [True], id="when-it-is-asked-for"),
+        pytest.param([["--hint", "--zh"]], [True], id="in-chinese"),
+        pytest.param(
+            [[], ["--solution"], []], [False, False, True], id="ours-is-not-theirs"
+        ),
+    ],
+)
+def test_check_gives_the_hint_when_it_is_due(labs, runs, hints):
+    root, write = labs
+    write("return None")
+    printed = [check("1", *options, root=root)[1] for options in runs]
+
+    assert ["isinstance(returned, Awaitable)" in text for text in printed] == hints
+    assert ("\n提示\n" in printed[-1]) == ("--zh" in runs[-1])
+    assert hints[0] or "A hint: .venv/bin/python" in printed[0]
+
+
+# --- What a failure says ---
+
+MISTAKES = {
+    "no-python": ("return (", "SyntaxError: '(' was never closed", "correct that"),
+    "no-such-name": ("return tool", "NameError: name 'tool' is", "go to that line"),
+    "a-key-error": ("return {}[name]", "KeyError: 'Add'", "this key is not in it"),
+    "the-wrong-type": ("return name + 1", "TypeError: can only con", "print the type"),
+    "an-exit": ("raise SystemExit(3)", "SystemExit: 3", "go to that line"),
+    "a-coroutine-that-nobody-awaits": (
+        "async def later(): pass\n\nlater()\nreturn None",
+        "",
+        "look the name up exactly",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "raised", "step"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_told_in_four_rows_without_a_line_of_the_tests(
+    labs, body, raised, step
+):
+    root, write = labs
+    write(body)
+    said = check("1", root=root)[1]
+    (first, *_) = re.findall(
+        r"^called: .*?^next: [^\n]*", said, re.DOTALL | re.MULTILINE
+    )
+
+    labels = re.findall(r"^([a-z ]+):  ", first, re.MULTILINE)
+    came = ["raised"] if raised else ["came back"]
+    assert labels == ["called", *came, "expected", "next"]
+    assert raised in first
+    assert step in first
+    assert not raised or f"in starter.py, line {LINE}: {body}" in first
+    assert "Traceback" not in said
+    assert "def test_" not in said
+
+
+def test_a_coroutine_that_nobody_awaits_is_told_though_all_else_is_right(labs):
+    root, write = labs
+    body = parts(DISPATCH / "solution.py")[1]
+    write(f"async def later(): pass\n\nlater()\n{textwrap.dedent(body)}")
+    said = check("1", root=root)[1]
+
+    assert "raised:      RuntimeWarning: coroutine" in said
+    assert "next:        put `await` before the call" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("return (", id="a-file-that-cannot-be-loaded"),
+        pytest.param("while True: pass", id="a-loop-without-an-end"),
+        pytest.param("import threading\n\nthreading.Event().wait()", id="a-wait"),
+    ],
+)
+def test_what_would_fail_every_test_is_told_once_and_ends_the_run(labs, body):
+    root, write = labs
+    for chapter in CHAPTERS:  # a limit that we can wait for
+        place = root / chapter / "labs" / "conftest.py"
+        text = place.read_text(encoding="utf-8")
+        place.write_text(re.sub(r"\nSECONDS = \d+", "\nSECONDS = 1", text), "utf-8")
+    write(body)
+    said = check("1", root=root)[1]
+
+    assert said.count("called: ") == said.count("next: ") == 1
+    assert body.splitlines()[-1] in said
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "place"),
+    [
+        pytest.param("[[1], [2, {'a': 3}]]", "[[1], [2, {'a': 4}]]", "[1][1]['a']"),
+        pytest.param("[[1], [2]]", "[[1]]", "[1]"),
+        pytest.param("[[1]]", "[[1], [2]]", "[1]"),
+        pytest.param("{'b': 1, 'a': (1, 2)}", "{'a': (1, 3), 'b': 1}", "['a'][1]"),
+        pytest.param("{'b': 1}", "{'a': 1, 'b': 1}", "['a']"),
+        pytest.param("[1]", "(1,)", ""),
+    ],
+)
+def test_two_values_differ_at_the_first_place_that_differs(wanted, got, place):
+    conftest = runpy.run_path(str(DISPATCH.parent / "conftest.py"))
+    found = conftest["first_difference"](
+        ast.literal_eval(got), ast.literal_eval(wanted)
+    )
+
+    assert found[0] == place
 
 
 def test_check_says_how_to_get_pytest_where_it_is_missing():
-    assert check("1", python=("-I", "-S")) == (
-        2,
-        "pytest is missing. Install it: python3 -m pip install pytest\n",
-    )
+    status, printed = check("1", python=("-I", "-S"))
+
+    assert status == 2
+    assert printed.startswith("pytest is missing here. Make .venv once")
+    assert "python3 -m venv .venv" in printed
 
 
 def test_check_names_the_labs_when_there_is_no_such_one():
-    status, printed = check("12")
+    status, printed = check("99")
 
     assert status == 2
-    assert "There is no lab '12'; the labs are: s01/1, s01/2, 1, 2," in printed
+    assert "There is no lab '99'; the labs are: s01/1, s01/2, 1, 2," in printed

@@ -1,6 +1,6 @@
 """Every failure of the five tools has a code of its own and says what to do next.
 
-`FAILURES` lists what can happen, as (tool, code), for the page's table.
+`FAILURES` lists what can happen, as (tool, code); the table of the s02 page is that.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from s02_tool_dispatch import code as s02
+from tests.chapters import ROOT
 from tests.tools import call
 
 FILE_TOOLS = ("read_file", "write_file", "edit_file")
@@ -168,3 +169,40 @@ def test_a_tool_failure_of_a_tool_is_a_value_error_with_a_code(tmp_path):
         s02.Workspace(tmp_path).read_file("missing")
     assert isinstance(caught.value, s02.ToolFailure)
     assert caught.value.code == "file_not_found"
+
+
+# --- The table of the s02 page says the same, in both languages ---
+
+PAGES = ["README.md", "README.zh.md"]
+
+
+def rows_of(page: str) -> list[list[str]]:
+    """The rows of the table whose second column holds `unknown_tool`."""
+    text = (ROOT / "s02_tool_dispatch" / page).read_text(encoding="utf-8")
+    tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    (table,) = [table for table in tables if "| `unknown_tool` |" in table]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()]
+    return rows[2:]
+
+
+def names(cell: str) -> list[str]:
+    return re.findall(r"`(\w+)`", cell)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_table_lists_every_failure_that_a_tool_can_have_and_no_other(page):
+    listed = {
+        (t, c) for row in rows_of(page) for t in names(row[0]) for c in names(row[1])
+    }
+    own = {pair for pair in FAILURES if pair[1] != "invalid_arguments"}
+
+    assert own == listed
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_table_lists_the_codes_of_the_boundary_and_every_row_says_what_to_do(page):
+    rows = rows_of(page)
+    boundary = {row[1].strip("`") for row in rows if not names(row[0])}
+
+    assert {str(code) for code in s02.ToolErrorCode} == boundary
+    assert all(len(row) == 4 and all(map(str.strip, row)) for row in rows)

@@ -9,7 +9,7 @@ SITE = pages.Site(pages.ROOT)
 
 @pytest.mark.parametrize("kind", pages.CHECKS)
 def test_the_pages_are_true_and_the_pictures_keep_their_rules(kind):
-    findings = [str(finding) for finding in pages.CHECKS[kind](SITE)]
+    findings = list(pages.CHECKS[kind](SITE))
 
     hint = f"what can be derived is rewritten by: {pages.REWRITE}"
     assert not findings, "\n".join([*findings, hint])

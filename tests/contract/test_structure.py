@@ -18,6 +18,7 @@ import pytest
 from s01_agent_loop import code as s01
 from s02_tool_dispatch import code as s02
 from tests.chapters import ROOT, every_python, scrubbed_env
+from tests.sections import CHAPTERS, sections
 from tests.tools import Probe, call, registry_of, spec
 from tests.turns import T, Talk, both_chapters, text, use
 
@@ -120,62 +121,34 @@ def test_comments_and_layout_are_no_difference():
     assert only_the_two_named(differences(loop_of(s01), plain))
 
 
-# --- The banners of s02 are true ---
-
-BANNER = re.compile(
-    r"^# --- (\d+)\. (.+) \((new|carried from s01|changed from s01)\) ---$"
-)
-
-
-def sections(source):
-    """(number, title, mark, text) of each section, in the order of the file."""
-    found, lines = [], source.splitlines()
-    starts = [i for i, line in enumerate(lines) if line.startswith("# --- ")]
-    for start, end in itertools.pairwise([*starts, len(lines)]):
-        banner = BANNER.match(lines[start])
-        assert banner, f"no banner of the house: {lines[start]}"
-        body = "\n".join(lines[start + 1 : end]).strip()
-        found.append((int(banner[1]), banner[2], banner[3], body))
-    return found
+# --- The banners are true, and the file is in the order of its reader ---
 
 
 def untruths(old, new):
-    """What the banners of the new source say wrongly about the old one."""
-    before = {title: body for _, title, _, body in sections(old)}
+    """What the banners of a file say wrongly about the file before it."""
+    before = {s.title: s.text for s in old if s.number}
     wrong = []
-    for _, title, mark, body in sections(new):
-        truth = "new"
-        if title in before:
-            same = before[title] == body
-            truth = "carried from s01" if same else "changed from s01"
-        if mark != truth:
-            wrong.append(f"{title} is {truth}, not {mark}")
+    for section in (s for s in new if s.number):
+        same = before.get(section.title) == section.text
+        truth = "carried" if same else "changed" if section.title in before else "new"
+        if section.mark != truth:
+            wrong.append(f"{section.title} is {truth}, not {section.mark}")
     return wrong
 
 
-def source_of(chapter):
-    return inspect.getsource(chapter)
+S01, S02 = (sections(ROOT / chapter) for chapter in CHAPTERS)
 
 
-def test_every_banner_of_s02_is_true():
-    assert untruths(source_of(s01), source_of(s02)) == []
+def test_every_banner_is_true_and_s01_is_all_new():
+    assert untruths([], S01) == [] and untruths(S01, S02) == []
 
 
-def test_every_section_of_s01_is_new_and_comes_again_in_s02():
-    assert {mark for _, _, mark, _ in sections(source_of(s01))} == {"new"}
+@pytest.mark.parametrize("found", [S01, S02], ids=["s01", "s02"])
+def test_sections_are_numbered_in_order_and_have_titles_of_their_own(found):
+    titles = [section.title for section in found]
 
-
-@both_chapters
-def test_sections_are_numbered_in_order_and_have_titles_of_their_own(chapter):
-    found = sections(source_of(chapter))
-    titles = [title for _, title, _, _ in found]
-
-    assert [number for number, *_ in found] == list(range(1, len(found) + 1))
-    assert len(set(titles)) == len(titles) > 5
-
-
-def one_section(title, mark, body):
-    return f"# --- 1. {title} ({mark}) ---\n\n{body}\n"
+    assert [section.number for section in found] == list(range(len(found)))
+    assert len(set(titles)) == len(titles) > 6
 
 
 @pytest.mark.parametrize(
@@ -183,7 +156,6 @@ def one_section(title, mark, body):
     [
         ("Words", "carried from s01", "x = 1", True),
         ("Words", "carried from s01", "x = 1  # one", False),
-        ("Words", "carried from s01", "x = 2", False),
         ("Words", "changed from s01", "x = 2", True),
         ("Words", "changed from s01", "x = 1", False),
         ("Words", "new", "x = 1", False),
@@ -192,10 +164,37 @@ def one_section(title, mark, body):
         ("Other", "changed from s01", "x = 2", False),
     ],
 )
-def test_an_untrue_banner_is_caught(title, mark, body, is_true):
-    old = one_section("Words", "new", "x = 1")
+def test_an_untrue_banner_is_caught(title, mark, body, is_true, tmp_path):
+    for name, what in (
+        ("old.py", ("Words", "new", "x = 1")),
+        ("new.py", (title, mark, body)),
+    ):
+        text = "# --- 1. {} ({}) ---\n\n{}\n".format(*what)
+        (tmp_path / name).write_text(text)
+    old, new = sections(tmp_path / "old.py"), sections(tmp_path / "new.py")
 
-    assert (untruths(old, one_section(title, mark, body)) == []) == is_true
+    assert (untruths(old, new) == []) == is_true
+
+
+BOUNDARY = [
+    "Words",
+    "Results and errors",
+    "The schema, compiled",
+    "The registry",
+    "The loop",
+]
+DIVIDER = re.compile(r"# ={60,}")
+
+
+def test_what_s01_already_showed_stands_below_the_divider_of_s02():
+    lines = (ROOT / CHAPTERS[1]).read_text("utf-8").splitlines()
+    divider = max(i for i, line in enumerate(lines, 1) if DIVIDER.fullmatch(line))
+    above = [section.title for section in S02 if section.first < divider]
+    below = [section for section in S02 if section.first > divider]
+
+    assert above[1:6] == BOUNDARY
+    assert {section.mark for section in below} <= {"carried", "changed"} and below
+    assert not [s.title for s in S02[2:] if s.mark == "carried" and s not in below]
 
 
 # --- A mature validator fits into the same place ---
@@ -228,16 +227,13 @@ def test_jsonschema_takes_the_place_of_the_validator():
     codes = [result.error_code for result in results]
     assert codes == [None, *["invalid_arguments"] * 4]
     assert "$.day" in results[1].content and probe.got == days[:1]
+    assert len(inspect.getsource(compile_with_jsonschema).splitlines()) < 10
 
 
 @pytest.mark.parametrize("wrong", [{"type": "text"}, {"pattern": 5}, {"minimum": "3"}])
 def test_jsonschema_refuses_a_wrong_schema_at_registration(wrong):
     with pytest.raises(ValueError, match=r"'a'.*builtin.*\$\.properties\.day"):
         with_jsonschema(wrong)
-
-
-def test_the_other_validator_is_put_in_with_less_than_ten_lines():
-    assert len(inspect.getsource(compile_with_jsonschema).splitlines()) < 10
 
 
 # --- Importing a chapter has no effect ---

@@ -13,7 +13,6 @@ from tests.integration import wrong_registries as wrong
 # the wrong registry | a line of the drill that must fail with it
 WRONG = [
     (wrong.LastRegistrationWins, "same name twice"),
-    (wrong.RegistersByHalf, "same name twice"),
     (wrong.text_coerced_to_number, '"3" for an integer'),
     (wrong.true_taken_for_one, "true for 1"),
     (wrong.extra_arguments_dropped, "extra argument"),
@@ -25,8 +24,9 @@ WRONG = [
     (wrong.ValidationOutsideTheGuard, "validator that crashes"),
     (wrong.exception_text_to_the_model, "path and token in an error"),
     (wrong.result_as_text_whatever_it_is, "result that cannot be sent"),
+    (wrong.only_text_is_a_result, "result that is no text"),
     (wrong.awaitable_not_awaited, "failure after an await"),
-    (wrong.awaitable_failure_kept_as_text, "100 calls, one tool fails"),
+    (wrong.awaitable_failure_kept_as_text, "failure after an await"),
     (wrong.SharedList, "edited catalogue"),
     (wrong.SharedDefinition, "edited catalogue"),
     (wrong.SharedSchema, "edited catalogue"),
@@ -38,6 +38,9 @@ WRONG = [
     (wrong.BatchLosesSiblings, "first of a batch raises"),
     (wrong.ResultsInFinishOrder, "second call ends first"),
     (wrong.ErrorAsSuccess, "unknown tool"),
+    (wrong.BlankErrors, "error without a text"),
+    (wrong.keyword_ignored, "keyword not understood"),
+    (wrong.NamesAsText, "names that are no text"),
     (wrong.OneCodeForAll, "failure that the tool expects"),
     (wrong.InterruptSwallowed, "Ctrl-C in the second of three"),
     (wrong.InterruptWithoutAnswers, "Ctrl-C in the second of three"),
@@ -47,7 +50,7 @@ WRONG = [
     (wrong.no_traceback_in_the_trace, "path and token in an error"),
     (wrong.TraceFailureEscapes, "trace that cannot be written"),
     (wrong.everything_refused, "no fault: a good call"),
-    (wrong.RemembersCalls, "two calls with one id"),
+    (wrong.RemembersCalls, "the same call twice"),
     (wrong.HashOfMoreThanTheTools, "catalogue hash before and after"),
 ]
 

@@ -96,6 +96,11 @@ def enum_ignored(compile_schema, schema):
 
 
 @with_validator
+def keyword_ignored(compile_schema, schema):
+    return compile_schema(without("pattern", schema))
+
+
+@with_validator
 def items_ignored(compile_schema, schema):
     return compile_schema(without("items", schema))
 
@@ -175,6 +180,15 @@ def result_as_text_whatever_it_is(handler):
 
 
 @with_handlers
+def only_text_is_a_result(handler):
+    def run(**arguments):
+        returned = handler(**arguments)
+        return None if isinstance(returned, int) else returned
+
+    return run
+
+
+@with_handlers
 def awaitable_not_awaited(handler):
     def run(**arguments):
         returned = handler(**arguments)
@@ -218,14 +232,6 @@ class LastRegistrationWins(ToolRegistry):
             super().register(*others)
         super().register(*specs)
         self.accepted.update({spec.name: spec for spec in specs})
-
-
-class RegistersByHalf(ToolRegistry):
-    """Keeps the specs before the one that is refused."""
-
-    def register(self, *specs):
-        for spec in specs:
-            super().register(spec)
 
 
 class NeverFrozen(ToolRegistry):
@@ -370,11 +376,27 @@ class ResultsInFinishOrder(ToolRegistry):
         return self.finished
 
 
+class NamesAsText(ToolRegistry):
+    """Looks up whatever came, as text."""
+
+    def dispatch(self, call):
+        name = call.name[0] if isinstance(call.name, list) else call.name
+        return super().dispatch(replace(call, name=name))
+
+
 class ErrorAsSuccess(ToolRegistry):
     """Returns the text of an error as a result like any other."""
 
     def dispatch(self, call):
         return super().dispatch(call)._replace(error_code=None)
+
+
+class BlankErrors(ToolRegistry):
+    """Has nothing to say about a surprise."""
+
+    def dispatch(self, call):
+        result = super().dispatch(call)
+        return result._replace(content="") if "Runtime" in result.content else result
 
 
 class OneCodeForAll(ToolRegistry):

@@ -27,11 +27,11 @@ WRONGS = {
     "a refusal with a call in it": (NO_REASON, answer("[call]", '"refusal"')),
     "enough for thirty turns": (
         LONGER,
-        answer("[call] if number <= 100 else [text]"),
+        answer("[call] if number <= 90 else [text]"),
     ),
     "an exception after a while": (
         LONGER,
-        answer("{n: [call] for n in range(101)}[number]"),
+        answer("{n: [call] for n in range(91)}[number]"),
     ),
     "the line that asks for a reason": (
         LINE,
@@ -42,4 +42,59 @@ WRONGS = {
         HISTORY,
         answer('[{"type": "text", "text": "x" * 9_000}, call]'),
     ),
+    "enough for a thousand turns": (
+        LONGER,
+        answer("[call] if number <= 1_000 else [text]"),
+    ),
+    "enough for a thousand turns, counted by itself": (
+        LONGER,
+        "turns = iter(range(1_000))\n"
+        + answer("[text] if next(turns, None) is None else [call]"),
+    ),
+    "a rest now and then": (LONGER, answer("[text if number % 97 == 0 else call]")),
+    "a little more in every reply": (
+        HISTORY,
+        answer('[{"type": "text", "text": "x" * (1 + number // 9)}, call]'),
+    ),
+    "the line first": (
+        LINE,
+        answer("[call]").replace(
+            "return next_reply, 'while turns < max_turns:'",
+            "return 'while turns < max_turns:', next_reply",
+        ),
+    ),
+    "a reply in the place of a function": (
+        NO_REASON,
+        answer("[call]").replace("return next_reply,", "return next_reply(1),"),
+    ),
+    "the line without its end": (
+        LINE,
+        answer("[call]", line="while turns < max_turns"),
+    ),
+    "the line and the next": (
+        LINE,
+        answer("[call]", line="while turns < max_turns:\n        turns += 1"),
+    ),
+}
+
+RIGHTS = {
+    "a real command, whatever the stop reason": """
+command = {"type": "tool_use", "name": "bash", "input": {"command": "true"}}
+return lambda n: {
+    "content": [{**command, "id": f"id{n}"}], "stop_reason": "end_turn"
+}, "while turns < max_turns:"
+""",
+    "the same pause again and again": """
+class Pause:
+    def __call__(self, number):
+        text = {"type": "text", "text": f"Wait, {number}."}
+        return dict(stop_reason="pause_turn", content=[text])
+
+return [Pause(), "    while turns < max_turns:  "]
+""",
+    "calls without an id": """
+call = dict(type="tool_use", name="again", input={})
+reply = dict(stop_reason=None, content=[call, call])
+return (lambda _: reply), "while turns < max_turns:"
+""",
 }

@@ -7,7 +7,7 @@ TWICE = "test_a_second_repair_changes_nothing"
 INPUT = "test_the_input_is_not_changed"
 STARTER_FAILS = {WHOLE, ACCEPTED, SOUND, TWICE, INPUT}
 
-RIGHT = """
+SOUND_LINES = """
 calls = []
 for message in [*detached(messages), None]:
     if calls and (message is None or message["role"] == "assistant"):
@@ -32,7 +32,7 @@ for message in [*detached(messages), None]:
 
 def wrong(*changes):
     """The right lines with some of them changed; each change must find its place."""
-    body = RIGHT
+    body = SOUND_LINES
     for old, new in changes:
         assert old in body, old
         body = body.replace(old, new)
@@ -157,4 +157,177 @@ for message in list(messages):
     whole.append(message)
 """,
     ),
+    "cut to the first user message, then repaired": (
+        ACCEPTED,
+        """
+roles = [message["role"] for message in messages]
+messages = messages[roles.index("user") :] if "user" in roles else []
+"""
+        + wrong(('(whole or message["role"] == "user")', "True")),
+    ),
+    "an assistant that says a text": (
+        WHOLE,
+        wrong(
+            (
+                "blocks = content if isinstance(content, list) else []",
+                'blocks = content if message["role"] == "assistant"'
+                " or isinstance(content, list) else []",
+            ),
+        ),
+    ),
+    "the results stand in the order of their ids": (
+        SOUND,
+        wrong(("for id_ in calls] + others", "for id_ in sorted(calls)] + others")),
+    ),
+    "an empty result is none": (
+        WHOLE,
+        wrong(
+            (
+                "[given.get(id_) or lost(id_) for",
+                "[given[id_] if given.get(id_, {}).get('content') else lost(id_) for",
+            ),
+        ),
+    ),
+    "whatever ends in tool_use is a call": (
+        SOUND,
+        wrong(('block["type"] == "tool_use"]', 'block["type"].endswith("tool_use")]')),
+    ),
+    "only texts and calls are kept": (
+        SOUND,
+        wrong(
+            (
+                'block["type"] != "tool_result"]',
+                'block["type"] in ("text", "tool_use", "server_tool_use")]',
+            ),
+        ),
+    ),
+    "a result counts wherever it comes": (
+        WHOLE,
+        """
+later = {
+    block["tool_use_id"]: block
+    for message in reversed(detached(messages))
+    for block in reversed(message["content"])
+    if isinstance(block, dict) and block["type"] == "tool_result"
+}
+"""
+        + wrong(("given.get(id_) or lost(id_)", "later.get(id_) or lost(id_)")),
+    ),
+    "the calls of a message that was dropped": (
+        ACCEPTED,
+        wrong(
+            (
+                """calls = []
+    if content and (whole or message["role"] == "user"):
+        whole.append({**message, "content": content})
+        calls = """,
+                """calls = []
+    if content and (whole or message["role"] == "user"):
+        whole.append({**message, "content": content})
+    calls = """,
+            ),
+        ),
+    ),
+    "only a text can begin": (
+        SOUND,
+        wrong(
+            (
+                'message["role"] == "user")',
+                'message == {**message, "role": "user", "content": str(content)})',
+            )
+        ),
+    ),
+    "what is said twice is said once": (
+        SOUND,
+        wrong(
+            (
+                "others = [block for block in blocks if",
+                "others = [block for n, block in enumerate(blocks)"
+                " if block not in blocks[:n] and",
+            ),
+        ),
+    ),
+    "neighbours of one role become one message": (
+        SOUND,
+        SOUND_LINES
+        + """
+for before, after in list(zip(whole, whole[1:]))[::-1]:
+    if before["role"] == after["role"] == "user" and "tool" not in str(after):
+        before["content"] = str(before["content"]) + str(after["content"])
+        whole.remove(after)
+""",
+    ),
+}
+
+RIGHTS = {
+    "a walk over indices, with functions": """
+def blocks_of(message):
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+def of_type(message, kind):
+    return [block for block in blocks_of(message) if block["type"] == kind]
+
+def answers(call_ids, message):
+    found = of_type(message, "tool_result") if message["role"] == "user" else []
+    for call_id in call_ids:
+        yield next((b for b in found if b["tool_use_id"] == call_id), lost(call_id))
+
+todo = detached(messages)
+while todo:
+    message = todo.pop(0)
+    open_calls = [b["id"] for b in of_type(whole[-1], "tool_use")] if whole else []
+    if open_calls and message["role"] == "assistant":
+        todo.insert(0, message)
+        message = {"role": "user", "content": []}
+    elif not whole and message["role"] == "assistant":
+        continue
+    rest = [b for b in blocks_of(message) if b["type"] != "tool_result"]
+    if open_calls or not isinstance(message["content"], str):
+        message = {**message, "content": [*answers(open_calls, message), *rest]}
+    if message["content"]:
+        whole.append(message)
+if whole and (open_calls := [b["id"] for b in of_type(whole[-1], "tool_use")]):
+    whole.append({"role": "user", "content": [lost(call) for call in open_calls]})
+""",
+    "several passes": """
+history = detached(messages)
+for index, message in enumerate(history):
+    if isinstance(message["content"], list):
+        before = history[index - 1]["content"] if index else []
+        before = [] if isinstance(before, str) else before
+        calls = {b["id"] for b in before if b["type"] == "tool_use"}
+        message["kept"] = kept = {}
+        for block in message["content"]:
+            if block["type"] == "tool_result" and block["tool_use_id"] in calls:
+                kept.setdefault(block["tool_use_id"], block)
+for message in history:
+    if isinstance(message["content"], list):
+        others = [b for b in message["content"] if b["type"] != "tool_result"]
+        message["content"] = others
+        message.setdefault("kept", {})
+while history and history[0]["role"] != "user" or (
+    history and not history[0]["content"]
+):
+    del history[0]
+history = [m for m in history if m["content"] or m.get("kept")]
+for message in history:
+    calls = []
+    if whole and isinstance(whole[-1]["content"], list):
+        calls = [b["id"] for b in whole[-1]["content"] if b["type"] == "tool_use"]
+    kept = message.pop("kept", {})
+    results = [kept.get(call, lost(call)) for call in calls]
+    if results and message["role"] == "assistant":
+        whole.append({"role": "user", "content": results})
+    elif results:
+        said = message["content"]
+        said = [{"type": "text", "text": said}] if isinstance(said, str) else said
+        message["content"] = results + said
+    if message["content"]:
+        whole.append(message)
+if whole and isinstance(whole[-1]["content"], list):
+    calls = [b["id"] for b in whole[-1]["content"] if b["type"] == "tool_use"]
+    if calls:
+        whole.append({"role": "user", "content": [lost(call) for call in calls]})
+""",
 }

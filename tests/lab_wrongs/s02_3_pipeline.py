@@ -9,7 +9,11 @@ TIMEOUT = "test_a_tool_that_does_not_end_is_a_timeout"
 RAW = "test_redaction_sees_the_raw_text"
 FAILURE = "test_a_failure_is_redacted_too"
 CAP = "test_the_cap_comes_last"
+MANY = "test_one_pipeline_serves_many_calls_also_two_at_once"
+AGAIN = "test_any_stage_may_look_again_when_the_others_have_ended"
+RAISES = "test_what_approver_and_trace_sink_raise_goes_up"
 STARTER_FAILS = {RUNS, DENIED, LEARNS, INVALID, HUMAN, TIMEOUT, RAW, FAILURE, CAP}
+STARTER_FAILS |= {MANY, AGAIN, RAISES}
 
 WALK = """
 def go_on(position):
@@ -73,4 +77,173 @@ for stage in stages:
 """,
         ),
     ),
+    "the position is kept on the pipeline": (
+        MANY,
+        order(
+            RIGHT,
+            """
+self.position = 0
+
+def go_on():
+    if self.position < len(stages):
+        self.position += 1
+        stages[self.position - 1](attempt, go_on)
+
+go_on()
+""",
+        ),
+    ),
+    "the position is kept on the pipeline and put back": (
+        MANY,
+        order(
+            RIGHT,
+            """
+was, self.position = getattr(self, "position", 0), 0
+
+def go_on():
+    if self.position < len(stages):
+        self.position += 1
+        stages[self.position - 1](attempt, go_on)
+
+go_on()
+self.position = was
+""",
+        ),
+    ),
+    "the list is used up by the first call": (
+        MANY,
+        order(
+            RIGHT,
+            """
+self.stages = getattr(self, "stages", stages)
+
+def go_on():
+    if self.stages:
+        self.stages.pop(0)(attempt, go_on)
+
+go_on()
+""",
+        ),
+    ),
+    "the first call is the one that all stages work on": (
+        MANY,
+        order(
+            RIGHT,
+            """
+if not hasattr(self, "first"):
+    self.first = lambda: None
+    for stage in reversed(stages):
+        after = self.first
+        self.first = lambda stage=stage, after=after: stage(attempt, after)
+self.first()
+""",
+        ),
+    ),
+    "a fault of the approver is swallowed": (
+        RAISES,
+        order(
+            RIGHT,
+            """
+def go_on(position):
+    if position < len(stages):
+        stages[position](attempt, lambda: go_on(position + 1))
+
+try:
+    go_on(0)
+except Exception:
+    pass
+""",
+        ),
+    ),
+    "a fault of the approver becomes a result": (
+        RAISES,
+        order(
+            RIGHT,
+            """
+def go_on(position):
+    if position < len(stages):
+        stages[position](attempt, lambda: go_on(position + 1))
+
+try:
+    go_on(0)
+except Exception as error:
+    attempt.refuse("execution_error", type(error).__name__)
+""",
+        ),
+    ),
+    "a fault of the trace sink is swallowed": (
+        RAISES,
+        order(
+            RIGHT,
+            """
+asked = []
+
+def go_on(position):
+    asked.extend(["yes"] * (position == 2))
+    if position < len(stages):
+        stages[position](attempt, lambda: go_on(position + 1))
+
+try:
+    go_on(0)
+except Exception:
+    if not asked:
+        raise
+""",
+        ),
+    ),
+    "a loop with flags, and a trace by hand": (
+        AGAIN,
+        """
+for stage in [
+    self.approve,
+    self.check,
+    self.time_limit,
+    self.run,
+    self.redact,
+    self.cap,
+]:
+    called = []
+    stage(attempt, lambda: called.append(True))
+    if not called:
+        break
+self.trace(attempt, lambda: None)
+""",
+    ),
+}
+
+RIGHTS = {
+    "one iterator for each call": """
+rest = iter(
+    [
+        self.trace,
+        self.approve,
+        self.check,
+        self.time_limit,
+        self.run,
+        self.redact,
+        self.cap,
+    ]
+)
+
+def go_on():
+    for stage in rest:
+        return stage(attempt, go_on)
+
+go_on()
+""",
+    "folded from the last stage to the first": """
+from functools import partial, reduce
+
+stages = (
+    self.trace,
+    self.approve,
+    self.check,
+    self.time_limit,
+    self.run,
+    self.redact,
+    self.cap,
+)
+wrap = lambda after, stage: partial(stage, attempt, after)
+reduce(wrap, reversed(stages), lambda: None)()
+""",
 }

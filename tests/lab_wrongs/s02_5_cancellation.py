@@ -1,27 +1,34 @@
-"""Wrong solutions of lab 5; the format is in README.md."""
+"""Wrong solutions of lab 5; the format is in FORMAT.md."""
 
 WHOLE = "test_a_file_is_copied_whole"
-LOOKS = "test_the_context_is_looked_at_before_the_first_chunk_and_after_each"
-CANCELLED = "test_a_copy_that_is_cancelled_leaves_nothing_behind"
-KEPT = "test_a_copy_that_is_stopped_keeps_what_was_there"
-ONE_STEP = "test_the_target_appears_in_one_step"
-CTRL_C = "test_ctrl_c_in_the_middle_leaves_nothing_behind"
+LOOKS = "test_the_context_is_asked_before_and_after_each_chunk"
+STOPPED = "test_whatever_stops_a_copy_all_is_as_it_was_before"
+ONE_STEP = "test_the_target_is_replaced_in_one_step"
 FORGED = "test_no_argument_reaches_the_context"
 PATHS = "test_no_path_leads_out_of_the_workspace"
-STARTER_FAILS = {WHOLE, LOOKS, CANCELLED, KEPT, ONE_STEP, CTRL_C, FORGED, PATHS}
+TWO = "test_two_copies_to_one_target_do_not_disturb_each_other"
+REFUSED = "test_what_the_file_system_refuses_is_a_tool_failure"
+STARTER_FAILS = {WHOLE, LOOKS, STOPPED, ONE_STEP, FORGED, PATHS}
+STARTER_FAILS |= {TWO, REFUSED}
 
 RIGHT = """
+import os
+import uuid
+
 def copy_file(source: str, target: str) -> str:
     old_path = context.workspace.safe_path(source)
     new_path = context.workspace.safe_path(target)
-    part = new_path.with_name(f".{new_path.name}.part")
+    part = new_path.with_name(f".{new_path.name}-{uuid.uuid4()}")
     try:
         context.stop_if_asked()
-        with open(old_path, "rb") as old, open(part, "wb") as new:
+        with open(old_path, "rb") as old, open(part, "xb") as new:
             while chunk := old.read(CHUNK):
                 new.write(chunk)
                 context.stop_if_asked()
         part.replace(new_path)
+    except OSError as error:
+        said = os.strerror(error.errno)
+        raise s02.ToolFailure(f"{source} to {target}: {said}", COPY_FAILED)
     finally:
         part.unlink(missing_ok=True)
     return f"copied {source} to {target}"
@@ -42,26 +49,36 @@ def wrong(*changes):
     return body
 
 
+NAME = 'f".{new_path.name}-{uuid.uuid4()}"'
+PART = f"part = new_path.with_name({NAME})"
+LOOP = """            while chunk := old.read(CHUNK):
+                new.write(chunk)
+                context.stop_if_asked()
+"""
+
+
 WRONGS = {
     "written straight to the target": (
-        KEPT,
+        STOPPED,
         wrong(
-            ('part = new_path.with_name(f".{new_path.name}.part")', "part = new_path"),
+            (PART, "part = new_path"),
+            ('"xb"', '"wb"'),
             ("        part.replace(new_path)\n", ""),
             ("part.unlink(missing_ok=True)", "pass"),
         ),
     ),
     "the target is removed when the copy stops": (
-        KEPT,
+        STOPPED,
         wrong(
-            ('part = new_path.with_name(f".{new_path.name}.part")', "part = new_path"),
+            (PART, "part = new_path"),
+            ('"xb"', '"wb"'),
             ("        part.replace(new_path)\n", ""),
             ("finally:\n        part", "except BaseException:\n        part"),
             ("(missing_ok=True)", "(missing_ok=True)\n        raise"),
         ),
     ),
     "looked at once": (
-        CANCELLED,
+        STOPPED,
         wrong(
             (
                 "new.write(chunk)\n                context.stop_if_asked()",
@@ -83,7 +100,7 @@ WRONGS = {
         ),
     ),
     "named before the last look": (
-        ONE_STEP,
+        STOPPED,
         wrong(
             ("        part.replace(new_path)\n", ""),
             (
@@ -98,18 +115,18 @@ WRONGS = {
         ),
     ),
     "the unfinished file stays": (
-        CANCELLED,
+        STOPPED,
         wrong(("part.unlink(missing_ok=True)", "pass")),
     ),
     "cleaned up after a ToolFailure only": (
-        CTRL_C,
+        STOPPED,
         wrong(
             ("finally:\n        part", "except s02.ToolFailure:\n        part"),
             ("(missing_ok=True)", "(missing_ok=True)\n        raise"),
         ),
     ),
     "stopping is reported as success": (
-        CANCELLED,
+        STOPPED,
         wrong(
             (
                 "    finally:",
@@ -155,4 +172,163 @@ WRONGS = {
             )
         ),
     ),
+    "whole chunks only": (
+        WHOLE,
+        wrong(
+            (
+                LOOP,
+                """
+            for _ in range(old_path.stat().st_size // CHUNK):
+                new.write(old.read(CHUNK))
+                context.stop_if_asked()
+""",
+            )
+        ),
+    ),
+    "a short chunk ends the copy before it is written": (
+        WHOLE,
+        wrong(
+            (
+                "while chunk := old.read(CHUNK):",
+                "while len(chunk := old.read(CHUNK)) == CHUNK:",
+            )
+        ),
+    ),
+    "an empty file is not made": (
+        WHOLE,
+        wrong(
+            (
+                "        part.replace(new_path)",
+                "        if part.stat().st_size:\n            part.replace(new_path)",
+            )
+        ),
+    ),
+    "the source is moved": (
+        WHOLE,
+        wrong(
+            (
+                "        part.replace(new_path)",
+                "        part.replace(new_path)\n"
+                "        if old_path != new_path:\n            old_path.unlink()",
+            )
+        ),
+    ),
+    "the whole file is read at once": (
+        LOOKS,
+        wrong(
+            (
+                LOOP,
+                """
+            whole = old.read()
+            for place in range(0, len(whole), CHUNK):
+                new.write(whole[place : place + CHUNK])
+                context.stop_if_asked()
+""",
+            )
+        ),
+    ),
+    "a new target is written in place": (
+        LOOKS,
+        wrong(
+            (PART, f"fresh = not new_path.exists()\n    {PART}"),
+            ("    try:", "    part = new_path if fresh else part\n    try:"),
+            ("part.replace(new_path)", "part.replace(new_path)\n        part = part_"),
+            ("    part = new_path if", "    part_, part = part, new_path if"),
+        ),
+    ),
+    "removed, then renamed": (
+        ONE_STEP,
+        wrong(
+            (
+                "part.replace(new_path)",
+                "new_path.unlink(missing_ok=True)\n        part.rename(new_path)",
+            )
+        ),
+    ),
+    "copied over the old file at the end": (
+        ONE_STEP,
+        wrong(
+            (
+                "part.replace(new_path)",
+                "new_path.write_bytes(part.read_bytes())",
+            )
+        ),
+    ),
+    "one fixed hidden name": (TWO, wrong((NAME, '".part"'), ('"xb"', '"wb"'))),
+    "a name for each target, that must be free": (
+        TWO,
+        wrong((NAME, 'f".{new_path.name}.part"')),
+    ),
+    "a name for each process": (TWO, wrong((NAME, 'f".part-{os.getpid()}"'))),
+    "what the file system says goes up": (
+        REFUSED,
+        wrong(("except OSError as error", "except ZeroDivisionError as error")),
+    ),
+    "only what is missing is told": (
+        REFUSED,
+        wrong(("except OSError as error", "except FileNotFoundError as error")),
+    ),
+    "the path outside is told": (
+        REFUSED,
+        wrong(("os.strerror(error.errno)", "str(error)")),
+    ),
+    "the folder of the target is made": (
+        REFUSED,
+        wrong(("    try:", "    part.parent.mkdir(exist_ok=True)\n    try:")),
+    ),
+    "it may run beside others": (
+        FORGED,
+        wrong(("schema, copy_file)", "schema, copy_file, concurrent_safe=True)")),
+    ),
+}
+
+RIGHTS = {
+    "a look before each read, and one more": wrong(
+        ("        context.stop_if_asked()\n        with", "        with"),
+        (
+            LOOP,
+            """
+            while True:
+                context.stop_if_asked()
+                chunk = old.read(CHUNK)
+                if not chunk:
+                    break
+                new.write(chunk)
+            context.stop_if_asked()
+""",
+        ),
+    ),
+    "a folder of its own, and os.replace": """
+import os
+import tempfile
+
+def copied(old_path, new_path):
+    with tempfile.TemporaryDirectory(prefix=".", dir=new_path.parent) as hidden:
+        unfinished = os.path.join(hidden, "unfinished")
+        with old_path.open("rb") as old, open(unfinished, "wb") as new:
+            for chunk in iter(lambda: old.read(CHUNK), b""):
+                new.write(chunk)
+                context.stop_if_asked()
+        os.replace(unfinished, new_path)
+
+def handler(*, source, target):
+    paths = [context.workspace.safe_path(path) for path in (source, target)]
+    context.stop_if_asked()
+    try:
+        copied(*paths)
+    except OSError:
+        raise s02.ToolFailure("the file system says no", COPY_FAILED) from None
+
+return s02.ToolSpec(
+    name="copy_file",
+    description="Copy.",
+    handler=handler,
+    input_schema={
+        "type": "object",
+        "properties": {"source": {"type": "string"}, "target": {"type": "string"}},
+        "required": ["source", "target"],
+        "additionalProperties": False,
+    },
+)
+""",
 }

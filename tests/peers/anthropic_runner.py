@@ -83,6 +83,9 @@ def play(calls: list[report.Call], tools: list[report.Tool]) -> report.Played:
     return report.Played(answers(script.requests[-1]), shown)
 
 
+build = report.build_with(play)
+
+
 def edit(tool: object) -> None:
     """Write another type into the schema the tool hands out."""
     tool.to_dict()["input_schema"]["properties"]["count"]["type"] = "string"

@@ -46,6 +46,9 @@ def play(calls: list[report.Call], tools: list[report.Tool]) -> report.Played:
     return asyncio.run(converse(calls, serve(tools)))
 
 
+build = report.build_with(play)
+
+
 async def count_type(client: Client) -> dict:
     """The schema of ``count`` as a client is handed it."""
     listed = (await client.list_tools(cache_mode="bypass")).tools[0].input_schema

@@ -9,6 +9,7 @@ rules (``judge_*``) and prints one JSON document. It imports no framework.
 
 import contextlib
 import importlib.metadata
+import inspect
 import json
 import logging
 import platform
@@ -272,7 +273,58 @@ def judge(fault: str, played: Played, noise: list[str]) -> Cell:
     return judge_checked(played.answers[0], FAULTS[fault][1])
 
 
-# --- 4. Running and printing ----------------------------------------------------------
+# --- 4. The adapter for the drill of s02 ----------------------------------------------
+
+ANNOTATIONS = {"string": str, "integer": int, "array": list[int], "object": dict}
+
+
+def typed(tool: object) -> Tool:
+    """A tool of the drill as the annotated function that frameworks read."""
+
+    def function(**arguments: object) -> object:
+        return tool.handler(**arguments)
+
+    schema = tool.input_schema
+    types = {k: ANNOTATIONS[v["type"]] for k, v in schema["properties"].items()}
+    function.__signature__ = inspect.Signature(
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=kind,
+            default=inspect.Parameter.empty if name in schema["required"] else None,
+        )
+        for name, kind in types.items()
+    )
+    function.__annotations__ = types
+    function.__name__ = function.__qualname__ = tool.name
+    function.__doc__ = tool.description
+    return function
+
+
+def build_with(play: Play) -> Callable[[list], Callable[[list[dict]], list[dict]]]:
+    """The driver as the drill wants it: ``build(tools)`` returns ``run(blocks)``."""
+
+    def build(tools: list) -> Callable[[list[dict]], list[dict]]:
+        functions = [typed(tool) for tool in tools]
+
+        def run(blocks: list[dict]) -> list[dict]:
+            calls = [Call(use["id"], use["name"], use["input"]) for use in blocks]
+            return [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": answer.call_id,
+                    "content": answer.text,
+                    "is_error": answer.mark is not None,
+                }
+                for answer in play(calls, functions).answers
+            ]
+
+        return run
+
+    return build
+
+
+# --- 5. Running and printing ----------------------------------------------------------
 
 
 class Noise(logging.Handler):

@@ -91,9 +91,24 @@ def test_a_variable_set_after_the_registration_is_seen_by_the_next_command(
 # --- HOME, PATH and the tools ---
 
 
-def test_the_home_and_the_working_folder_are_the_workspace(tmp_path):
-    root = str(tmp_path.resolve())
-    assert bash(tmp_path, "echo $HOME; echo $PWD; pwd; echo ~").split() == [root] * 4
+WHO = "-c user.name=a -c user.email=a@b"
+COMMIT = f"git init -q; git {WHO} commit -q -m first --allow-empty"
+ALIAS = "printf '[alias]\\n hi = !echo from the workspace' > .gitconfig"
+
+
+@pytest.mark.parametrize(
+    ("command", "printed"),
+    [
+        pytest.param("echo $HOME $PWD $(pwd) ~", "{0} {0} {0} {0}", id="folders"),
+        pytest.param("basename -a $(command -v git sh)", "git\nsh", id="found"),
+        pytest.param("python3 -c 'import ssl; print(6 * 7)'", "42", id="python"),
+        pytest.param(f"{COMMIT}; git log --format=%s", "first", id="git"),
+        # What the page says about HOME: a cloned repository can bring such files.
+        pytest.param(f"{ALIAS}; git hi", "from the workspace", id="git obeys"),
+    ],
+)  # fmt: skip
+def test_tools_work_and_are_at_home_in_the_workspace(command, printed, tmp_path):
+    assert bash(tmp_path, command) == printed.format(tmp_path.resolve())
 
 
 @pytest.mark.parametrize(
@@ -128,26 +143,11 @@ def test_without_a_path_the_usual_places_are_searched(value, tmp_path, monkeypat
     assert set(parts) <= {*os.defpath.split(":"), ""}
 
 
-def test_git_and_python_are_found_and_work(tmp_path):
-    found = bash(tmp_path, "command -v git python3").split()
-    assert [os.path.basename(path) for path in found] == ["git", "python3"]
-    who = "git -c user.name=a -c user.email=a@b"
-    bash(tmp_path, f"git init -q; touch f; git add f; {who} commit -qm first")
-    assert bash(tmp_path, "git log --format=%s; git status --short") == "first"
-    assert bash(tmp_path, "python3 -c 'import ssl, sqlite3; print(6 * 7)'") == "42"
-
-
 @pytest.mark.parametrize("tool", ["make", "node", "pip"])
 def test_other_tools_work(tool, tmp_path):
     if not shutil.which(tool):
         pytest.skip(f"{tool} is not installed")
     assert "." in bash(tmp_path, f"{tool} --version")
-
-
-def test_tools_obey_the_files_of_the_workspace_as_if_it_were_a_home(tmp_path):
-    """What the page says about HOME: a cloned repository can bring such files."""
-    (tmp_path / ".gitconfig").write_text("[alias]\n\thi = !echo from the workspace\n")
-    assert bash(tmp_path, "git hi") == "from the workspace"
 
 
 # --- The locale ---

@@ -36,6 +36,7 @@ CODES = {
     "is_dir": {"is_a_directory"},
     "not_dir": {"not_a_directory"},
     "too_long": {"name_too_long"},
+    "invalid": {"invalid_path"},
     "denied": {"permission_denied"},
     "workspace_missing": {"workspace_missing"},
     "refused": {
@@ -61,7 +62,6 @@ def base(tmp_path, monkeypatch):
         (tmp_path / secret).write_text(SECRET)
     for file in ("ws/file.txt", "ws/dir/inner.txt"):
         (tmp_path / file).write_text(INSIDE)
-        os.utime(tmp_path / file, (1, 1))  # a read of a fresh file waits a moment
     monkeypatch.setenv("HOME", str(tmp_path / "outside"))
     monkeypatch.chdir(tmp_path / "ws")
     yield tmp_path
@@ -289,8 +289,8 @@ def harms(base: Path, target: Path) -> bool:
     before = around(base)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text("overwritten")
-    strange = [name for name in snapshot(base / "ws") if name[0] == "~" or "\\" in name]
-    return around(base) != before or bool(strange)
+    names = "".join(snapshot(base / "ws"))
+    return around(base) != before or not set(names).isdisjoint("~\\:\r\n")
 
 
 # --- Rows of their own ---
@@ -303,19 +303,14 @@ def refusal(tool, *arguments) -> s02.ToolFailure:
     return caught.value
 
 
-def test_a_name_with_a_tilde_in_front_makes_no_folder(base):
-    failure = refusal(s02.Workspace(base / "ws").write_file, "~/x", "new")
+@pytest.mark.parametrize("tool", ["read_file", "write_file", "edit_file"])
+@pytest.mark.parametrize("path", ["~/x", "..\\x", "C:/x", "a/" * 2**16], ids=range(4))
+def test_what_cannot_be_meant_as_a_path_is_refused_with_what_to_write(path, tool, base):
+    arguments = ARGUMENTS[tool.removesuffix("_file")].values()
+    failure = refusal(getattr(s02.Workspace(base / "ws"), tool), path, *arguments)
     assert failure.code == "invalid_path"
-    assert "~" in failure.message.replace("~/x", "")
-    assert not list((base / "ws").glob("~*"))
-
-
-@pytest.mark.parametrize("path", ["C:\\x", "..\\x", "\\\\host\\share", "a\\b.txt"])
-def test_a_backslash_is_refused_with_a_word_about_slashes(path, base):
-    failure = refusal(s02.Workspace(base / "ws").write_file, path, "new")
-    assert failure.code == "invalid_path"
-    assert "write folder/file" in failure.message
-    assert sorted(os.listdir(base / "ws")) == ["dir", "file.txt"]
+    assert "write folder/file" in failure.message and "~" in failure.message
+    assert len(failure.message) < 1_000
 
 
 def test_the_answer_outside_is_one_whether_or_not_the_file_exists(base):
@@ -326,38 +321,11 @@ def test_the_answer_outside_is_one_whether_or_not_the_file_exists(base):
     assert there.message.replace("secret", "missing") == missing.message
 
 
-@pytest.mark.parametrize("tool", ["read_file", "write_file", "edit_file"])
-def test_a_very_long_path_is_refused_without_resolving_it(tool, base):
-    arguments = ARGUMENTS[tool.removesuffix("_file")].values()
-    workspace = s02.Workspace(base / "ws")
-    failure = refusal(getattr(workspace, tool), "a/" * 2**16, *arguments)
-    assert failure.code == "invalid_path"
-    assert len(failure.message) < 10_000
-
-
-def test_a_link_stays_a_link_and_its_target_is_what_changes(base):
-    (base / "ws/l").symlink_to("file.txt")
-    workspace = s02.Workspace(base / "ws")
-    workspace.edit_file("l", "OLD", "edited")
-    workspace.write_file("l", "written\n")
-    assert os.readlink(base / "ws/l") == "file.txt"
-    assert (base / "ws/file.txt").read_text() == "written\n"
-
-
 def test_a_link_to_a_missing_place_inside_is_written_through(base):
     (base / "ws/l").symlink_to("new/deep.txt")
     s02.Workspace(base / "ws").write_file("l", "written\n")
     assert os.readlink(base / "ws/l") == "new/deep.txt"
     assert (base / "ws/new/deep.txt").read_text() == "written\n"
-
-
-def test_a_write_breaks_a_hard_link_and_leaves_the_outside_file(base):
-    os.link(base / "outside/secret.txt", base / "ws/h")
-    workspace = s02.Workspace(base / "ws")
-    workspace.read_file("h")
-    workspace.write_file("h", "mine\n")
-    assert (base / "ws/h").read_text() == "mine\n"
-    assert (base / "outside/secret.txt").read_text() == SECRET
 
 
 def test_a_socket_is_no_file(base):
@@ -404,9 +372,3 @@ def test_a_pattern_lists_only_names_inside(case, base, secret_descriptor):
         assert all((base / "ws" / name).lstat() for name in names)
     else:
         assert result.error_code == case["right"]
-
-
-def test_a_link_to_a_folder_outside_lists_nothing(base):
-    (base / "ws/l").symlink_to("../outside")
-    assert s02.Workspace(base / "ws").glob("l/*.txt") == "(no matches)"
-    assert s02.Workspace(base / "ws").glob("**/*") == "dir/inner.txt\nfile.txt"

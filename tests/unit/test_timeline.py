@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -65,42 +66,31 @@ def columns_of(bar):
 # --- What a lane shows ---
 
 
-def test_calls_that_ran_together_share_columns_and_are_marked(draw):
-    _, lines, _ = draw(record("one", 0, 2), record("two", 0.5, 2), record("end", 3, 1))
-    (_, one), (_, two), (_, end) = bars(lines)
+@pytest.mark.parametrize(
+    ("times", "marks"),
+    [
+        pytest.param([(0, 2), (0.5, 2), (3, 1)], "##=", id="two together, one alone"),
+        pytest.param([(0, 9), (1, 1), (3, 1), (9, 1)], "###=", id="during a long one"),
+        pytest.param([(5, 1), (0, 1), (2, 1)], "===", id="sorted by their start"),
+    ],
+)
+def test_calls_that_ran_together_share_columns_and_are_marked(draw, times, marks):
+    _, lines, _ = draw(*(record(f"at {a}", a, b) for a, b in times))
+    lanes = bars(lines)
+    columns = [columns_of(bar) for _, bar in lanes]
+    shared = [any(a & b for b in columns if b is not a) for a in columns]
 
-    assert columns_of(one) & columns_of(two)
-    assert not columns_of(two) & columns_of(end)
-    assert (set(one), set(two), set(end)) == ({"#", " "}, {"#", " "}, {"=", " "})
+    assert [max(bar) for _, bar in lanes] == [*marks]
+    assert [name for name, _ in lanes] == [f"at {a}" for a, _ in sorted(times)]
+    assert shared == [mark == "#" for mark in marks]
 
 
-def test_calls_one_after_the_other_share_no_column(draw):
+def test_calls_one_after_the_other_fill_the_axis_and_share_no_column(draw):
     _, lines, _ = draw(*(record(start=n * 1.37, seconds=1.37) for n in range(20)))
     lanes = [columns_of(bar) for _, bar in bars(lines)]
 
     assert all(not a & b for a, b in pairwise(lanes))
     assert set().union(*lanes) == set(range(len(bars(lines)[0][1])))
-
-
-def test_a_long_call_overlaps_all_that_ran_during_it(draw):
-    _, lines, _ = draw(
-        record("long", 0, 9), record("a", 1, 1), record("b", 3, 1), record("c", 9, 1)
-    )
-
-    assert ["#" in bar for _, bar in bars(lines)] == [True, True, True, False]
-
-
-def test_lanes_stand_in_the_order_of_their_start(draw):
-    _, lines, _ = draw(record("late", 5), record("early", 0, 9), record("mid", 2))
-
-    assert [name for name, _ in bars(lines)] == ["early", "mid", "late"]
-
-
-def test_a_lane_says_how_long_and_what_came_of_it(draw):
-    _, lines, _ = draw(record("bash", 0, 1.5, "nonzero_exit"))
-
-    assert lines[2].startswith("bash |")
-    assert lines[2].split("|")[2].split() == ["1.50", "s", "nonzero_exit"]
 
 
 @pytest.mark.parametrize(
@@ -121,66 +111,50 @@ def test_durations_are_readable(seconds, text):
     assert timeline.duration(seconds) == text
 
 
-def test_the_first_line_counts_and_says_where_the_trace_is_from(draw):
-    _, lines, _ = draw(json.dumps(HEADER), record(), record(outcome="timeout"))
-
-    assert lines[0] == "2 calls, 1 failed, Python 3.12.1, catalogue c0ffeec0ffeec0ff"
-
-
-def test_details_show_the_last_line_of_a_failure(draw):
+def test_a_lane_says_how_long_and_what_came_and_details_say_why(draw):
     detail = "Traceback:\n  File ...\nRuntimeError: no luck"
-    call = record(outcome="execution_error", detail=detail), record(detail=detail)
-    _, plain, _ = draw(*call)
-    _, full, _ = draw(*call, options=["--details"])
+    calls = record("bash", 0, 1.5, "timeout", detail), record(detail=detail)
+    _, plain, _ = draw(*calls)
+    _, full, _ = draw(*calls, options=["--details"])
 
+    assert plain[2].split("|")[2].split() == ["1.50", "s", "timeout"]
     assert "no luck" not in "".join(plain)
-    assert [line.strip() for line in full if "no luck" in line] == [
-        "RuntimeError: no luck"
-    ]
+    assert [x.strip() for x in full if "no luck" in x] == ["RuntimeError: no luck"]
 
 
 # --- The axis ---
 
 
-def test_the_axis_ends_with_the_last_call(draw):
-    _, lines, _ = draw(record(start=100, seconds=3), record(start=101, seconds=2.5))
+@pytest.mark.parametrize(
+    ("times", "axis", "gaps"),
+    [
+        pytest.param([(100, 3), (101, 2.5)], "3.50 s", [], id="no gap"),
+        pytest.param([(0, 500), (1, 1), (400, 1)], "8 min 20 s", [], id="a long call"),
+        pytest.param(
+            [(0, 1), (201, 1), (202.5, 1)], "3.50 s", ["3 min 20 s"], id="one"
+        ),
+        pytest.param(
+            [(9 * n, 1) for n in range(99)], "1 min 39 s", ["8.00 s"] * 98, id="98"
+        ),
+    ],
+)
+def test_a_long_time_without_a_call_is_cut_out_of_the_axis_and_named(
+    draw, times, axis, gaps
+):
+    _, lines, _ = draw(*(record(start=a, seconds=b) for a, b in times))
+    named = [x.strip() for x in lines if "~" in x]
 
-    assert lines[1].split() == ["0", "3.50", "s"]
+    assert named == [f"~ {gap} without a call" for gap in gaps]
+    assert lines[1].split() == ["0", *axis.split()]
     assert len(lines[1]) == lines[2].rindex("|") + 1
-
-
-def test_minutes_without_a_call_are_cut_out_and_named(draw):
-    _, lines, _ = draw(record("a", 0, 1), record("b", 201, 1), record("c", 202.5, 1))
-
-    assert lines[3].strip() == "~ 3 min 20 s without a call"
-    assert [len(columns_of(bar)) > 10 for _, bar in bars(lines)] == [True] * 3
-    assert lines[1].split() == ["0", "3.50", "s"]
-
-
-def test_what_stays_of_the_gaps_takes_no_more_room_than_the_calls(draw):
-    gaps = [record(start=10 * n, seconds=0.5) for n in range(100)]
-    _, lines, _ = draw(*gaps)
-
-    assert sum("without a call" in line for line in lines) >= 90
-
-
-def test_a_gap_during_a_long_call_is_no_gap(draw):
-    _, lines, _ = draw(record("long", 0, 500), record("a", 1), record("b", 400))
-
-    assert not any("without a call" in line for line in lines)
-
-
-@pytest.mark.parametrize("times", [[(5, 0)], [(5, 0), (5, 0)], [(0, 0), (99, 0)]])
-def test_calls_without_any_duration_are_one_column_wide(draw, times):
-    status, lines, _ = draw(*(record(start=a, seconds=b) for a, b in times))
-
-    assert status == 0
-    assert [len(columns_of(bar)) for _, bar in bars(lines)] == [1] * len(times)
 
 
 @pytest.mark.parametrize(
     "times",
     [
+        pytest.param([(5, 0)], id="no duration"),
+        pytest.param([(5, 0), (5, 0)], id="no duration, twice"),
+        pytest.param([(0, 0), (99, 0)], id="no duration, far apart"),
         pytest.param([(0, 5e-324)], id="the smallest number"),
         pytest.param([(5e9, 1e-9), (6e9, 1e-9), (7e9 + 0.1, 1e-6)], id="lost digits"),
         pytest.param([(-9e9, 9e9), (9e9, 9e9)], id="centuries"),
@@ -194,13 +168,6 @@ def test_odd_times_keep_every_bar_inside_its_lane(draw, times):
     assert status == 0
     assert len({len(bar) for _, bar in bars(lines)}) == 1
     assert all(columns_of(bar) for _, bar in bars(lines))
-
-
-def test_thousands_of_calls_are_drawn(draw):
-    status, lines, _ = draw(*(record(start=n, seconds=n % 3) for n in range(3_000)))
-
-    assert status == 0
-    assert len(bars(lines)) == 3_000
 
 
 # --- The width ---
@@ -272,30 +239,42 @@ def test_a_line_that_is_no_record_is_counted_and_left_out(draw, line):
     assert "lines were no trace records: number 2, " in lines[-1]
 
 
-def test_one_line_that_is_no_record_is_told_in_the_singular(draw):
-    _, lines, _ = draw(record(), "", "  ", record()[:9])
-
-    assert lines[-1] == "1 line was no trace record: number 4"
+ABOUT = "Python 3.12.1, catalogue c0ffeec0ffeec0ff"
+HEAD = json.dumps(HEADER)
 
 
-def test_many_such_lines_are_not_all_listed(draw):
-    _, lines, _ = draw(record(), *["?"] * 300)
+MANY = "300 lines were no trace records: number 2, 3, 4, 5, 6, ..."
+FILES = {  # its lines, how the first and the last line begin
+    "a cut one": (
+        [record(), "", record()[:9]],
+        "1 call,",
+        "1 line was no trace record",
+    ),
+    "300 others": ([record(), *["?"] * 300], "1 call,", MANY),
+    "a header": (
+        [HEAD, record(), record(outcome="x")],
+        f"2 calls, 1 failed, {ABOUT}",
+        "#",
+    ),
+    "a mark": (["\ufeff" + HEAD, record()], f"1 call, 0 failed, {ABOUT}", "#"),
+    "no call": ([HEAD], f"0 calls, 0 failed, {ABOUT}", "0 calls"),
+    "3,000": (
+        [record(start=n, seconds=n % 3) for n in range(3_000)],
+        "3000 calls",
+        "#",
+    ),
+}
 
-    assert lines[-1] == "300 lines were no trace records: number 2, 3, 4, 5, 6, ..."
 
-
-def test_a_file_with_a_byte_order_mark_is_read(draw):
-    _, lines, _ = draw(b"\xef\xbb\xbf" + json.dumps(HEADER).encode(), record())
-
-    assert "Python 3.12.1" in lines[0]
-    assert lines[-1].startswith("#")
-
-
-def test_a_trace_without_a_call_says_so(draw):
-    status, lines, _ = draw(json.dumps(HEADER))
+@pytest.mark.parametrize(("content", "first", "last"), FILES.values(), ids=FILES)
+def test_the_first_line_counts_and_the_last_tells_what_was_left_out(
+    draw, content, first, last
+):
+    status, lines, _ = draw(*content)
 
     assert status == 0
-    assert lines == ["0 calls, 0 failed, Python 3.12.1, catalogue c0ffeec0ffeec0ff"]
+    assert lines[0].startswith(first)
+    assert lines[-1].startswith(last)
 
 
 @pytest.mark.parametrize("lines", [[], ["no", "trace"], ["{}"], [b"\x00\x01" * 5000]])
@@ -327,17 +306,11 @@ HOSTILE = "\x1b[2J\r\n\t\x07\u202e\u200b\ud800\x9b31m"
 
 @pytest.mark.parametrize("field", ["name", "outcome", "detail"])
 def test_control_characters_of_a_record_are_made_visible(draw, field):
+    header = json.dumps({"catalog_hash": HOSTILE, "python": HOSTILE})
     call = record(**{"outcome": "failed", field: f"x{HOSTILE}x"})
-    _, lines, _ = draw(call, options=["--details", "--width=200"])
+    _, lines, _ = draw(header, call, options=["--details", "--width=200"])
 
     assert bars(lines)
-    assert all(line.isprintable() for line in lines)
-
-
-def test_control_characters_of_the_header_are_made_visible(draw):
-    header = {"catalog_hash": HOSTILE, "python": HOSTILE}
-    _, lines, _ = draw(json.dumps(header), record())
-
     assert all(line.isprintable() for line in lines)
 
 
@@ -386,22 +359,79 @@ def test_the_trace_of_the_demo_is_drawn(tmp_path, capsys):
     out = capsys.readouterr().out
 
     assert status == 0
-    assert out.startswith("9 calls, 3 failed, Python 3.")
+    assert re.match(r"[1-9]\d* calls, [1-9] failed, Python 3\.", out)
     assert "no trace record" not in out
+
+
+# --- Chrome Trace Events ---
+
+
+@pytest.fixture
+def chrome(draw, tmp_path):
+    """Write trace events: what is said of it, and the events."""
+
+    def writing(*lines, options=()):
+        out = tmp_path / "out.json"
+        status, said, err = draw(*lines, options=[f"--chrome={out}", *options])
+        assert (status, err) == (0, "")
+        return said, json.loads(out.read_text("ascii"))["traceEvents"]
+
+    return writing
+
+
+def test_each_call_is_a_complete_event_in_microseconds(chrome):
+    call = record("read", 7.5, 0.25, "a,b", detail="a token", tool_use_id="t9")
+    said, events = chrome(record("first", 7), call)
+    _, with_details = chrome(record("first", 7), call, options=["--details"])
+    args = {"tool_use_id": "t9", "chars": 2}
+    event = {"name": "read", "cat": "a_b", "ph": "X", "ts": 5e5, "dur": 25e4, "pid": 1}
+
+    assert events[1] == {**event, "tid": 2, "args": args}
+    assert with_details[1] == {**event, "tid": 2, "args": {**args, "detail": "a token"}}
+    assert said[0].startswith("2 calls in ")
+
+
+def test_calls_on_one_thread_of_the_viewer_never_overlap(chrome):
+    dice = random.Random(3)
+    calls = [record(start=dice.random() * 9, seconds=dice.random()) for _ in range(200)]
+    _, events = chrome(*calls, record("touch", 20, 0.1), record("touch", 20.1, 0.1))
+    names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    lanes = {}
+    for event in (e for e in events if e["ph"] == "X"):
+        assert event["ts"] >= lanes.get(event["tid"], 0)
+        lanes[event["tid"]] = event["ts"] + event["dur"]
+
+    assert names == {n: f"lane {n}" for n in lanes}
+    assert len(lanes) < 40
+
+
+def test_the_file_is_its_owners_alone_and_never_the_trace_itself(draw, tmp_path):
+    out, trace = tmp_path / "o.json", tmp_path / "trace.jsonl"
+    out.write_text("old")
+    out.chmod(0o644)
+    draw(record(), options=[f"--chrome={out}"])
+    refused = draw(record(), options=[f"--chrome={trace}"])
+    missing = draw(record(), options=[f"--chrome={tmp_path}/no/o.json"])
+
+    assert sys.platform == "win32" or out.stat().st_mode & 0o777 == 0o600
+    assert (refused[0], missing[0]) == (1, 1)
+    assert "File exists" in refused[2] and missing[2].count("\n") == 1
+    assert trace.read_text() == record() + "\n"
 
 
 # --- As a program ---
 
-PROGRAM = [sys.executable, "-S", "-B", "-m", "s02_tool_dispatch.timeline"]
+PROGRAM = [sys.executable, "-SB", str(ROOT / "s02_tool_dispatch" / "timeline.py")]
 
 
-def as_program(tmp_path, *arguments, **env):
-    """`python3 -m s02_tool_dispatch.timeline ...`, off a terminal."""
+def as_program(tmp_path, *arguments, stdout=subprocess.PIPE, **env):
+    """`python3 .../timeline.py ...`, from another folder, off a terminal."""
     return subprocess.run(
         [*PROGRAM, *arguments],
-        cwd=ROOT,
+        cwd=tmp_path,
         env=scrubbed_env(tmp_path / "home", **env),
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         text=True,
         timeout=60,
     )
@@ -427,16 +457,10 @@ def test_a_full_disk_is_one_sentence(tmp_path):
     trace = tmp_path / "t.jsonl"
     trace.write_text(record())
     with open("/dev/full", "wb") as full:
-        run = subprocess.run(
-            [*PROGRAM, str(trace)],
-            cwd=ROOT,
-            env=scrubbed_env(tmp_path / "home"),
-            stdout=full,
-            stderr=subprocess.PIPE,
-        )
+        run = as_program(tmp_path, str(trace), stdout=full)
 
     assert run.returncode == 1
-    assert run.stderr == b"Cannot go on: No space left on device.\n"
+    assert run.stderr == "Cannot go on: No space left on device.\n"
 
 
 def test_an_ascii_terminal_shows_any_detail(tmp_path):
@@ -447,10 +471,3 @@ def test_an_ascii_terminal_shows_any_detail(tmp_path):
 
     assert run.returncode == 0
     assert "\\u8bfb\\ud83d" in run.stdout
-
-
-def test_help_says_how_to_call_it(tmp_path):
-    run = as_program(tmp_path, "--help")
-
-    assert run.returncode == 0
-    assert "FILE" in run.stdout

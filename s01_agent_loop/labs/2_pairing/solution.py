@@ -33,8 +33,8 @@ def repaired(messages: list[Message]) -> list[Message]:
     - The results stand first in the user message, in call order; of two for one call
       the first counts. Without such a message one is put in.
     - A result without its call directly before it is dropped; what was said stays.
-    - What comes before the first user message is dropped, and so is a message that
-      has nothing left in it.
+    - A message that has nothing left in it is dropped, and so is what then comes
+      before the first user message: no history begins with the assistant.
     - All else stays as it is, and so does a sound history. `messages` is not changed.
     """
     whole: list[Message] = []

@@ -1,6 +1,7 @@
 """Lab 1: four tests; the first two pass before you begin."""
 
 import asyncio
+import inspect
 
 SECRET = "postgres://admin:hunter2@db/prod"
 
@@ -23,13 +24,18 @@ async def add_later(input):
     return input["a"] + input["b"]
 
 
+def hand_on(input):
+    """Plain to look at; what it returns has to be awaited all the same."""
+    return asyncio.ensure_future(add_later(input))
+
+
 def crash(input):
-    raise ConnectionError(f"cannot reach {SECRET}")
+    raise KeyError(f"cannot reach {SECRET}")
 
 
 async def crash_later(input):
     await asyncio.sleep(0)
-    raise ConnectionError(f"cannot reach {SECRET}")
+    raise TypeError(f"cannot reach {SECRET}")
 
 
 def test_the_tools_are_listed_sorted_and_as_copies(lab, expect):
@@ -67,43 +73,64 @@ def test_an_unknown_tool_is_a_result_and_no_tool_runs(lab, expect):
 
 def test_whatever_a_tool_does_is_a_result_and_the_next_call_works(lab, expect):
     own = lab.ToolResult(ok=False, error=lab.ToolError("QUOTA_USED_UP", "3 of 3"))
+    said = lab.ToolResult(ok=True, data="all of it")
+    ran = []
 
     def refuse(input):
         return own
 
-    registry = registry_of(lab, crash, add, crash_later, add_later, refuse)
+    async def say(input):
+        return said
+
+    def give(input):
+        ran.append(input)
+        return input["a"]
+
+    registry = registry_of(
+        lab, crash, add, crash_later, add_later, hand_on, refuse, say, give
+    )
     before = registry.definitions()
+    failed = lab.TOOL_EXECUTION_FAILED
+    summed = lab.ToolResult(ok=True, data=3)
     for name, wanted, advice in [
-        ("crash", lab.TOOL_EXECUTION_FAILED, "catch what the tool raises"),
-        ("add", 3, "after a failure the next call works: put what came in data"),
-        (
-            "crash_later",
-            lab.TOOL_EXECUTION_FAILED,
-            "await inside the try, not after it",
-        ),
-        ("add_later", 3, "an async tool returns an Awaitable: await it"),
+        ("crash", failed, "catch what the tool raises, and say that the tool failed"),
+        ("add", summed, "after a failure the next call works: put what came in data"),
+        ("crash_later", failed, "await inside the try; any exception is a failure"),
+        ("add_later", summed, "an async tool returns an Awaitable: await it"),
+        ("hand_on", summed, "ask the value, not the function, if it is an Awaitable"),
         ("refuse", own, "a tool that returns a ToolResult has said it all: keep it"),
+        ("say", said, "a ToolResult is kept as it is, also one that is ok"),
     ]:
-        probe(lab, expect, registry, name, wanted, advice)
+        probe(lab, expect, registry, name, {"a": 1, "b": 2}, wanted, advice)
+    for value in (0, "", [], None, False):
+        wanted = lab.ToolResult(ok=True, data=value)
+        advice = "a value that counts as false is a value: put it in data"
+        probe(lab, expect, registry, "give", {"a": value}, wanted, advice)
+    expect("the calls that `give` got", len(ran), 5, "run a tool once for each call")
     unchanged = "dispatch changes nothing in the registry"
     expect("definitions(), again", registry.definitions(), before, unchanged)
 
 
-def probe(lab, expect, registry, name, wanted, advice):
-    """Dispatch one call; `wanted` is a code, a ToolResult or the data."""
-    called = f'dispatch("{name}", {{"a": 1, "b": 2}})'
+def probe(lab, expect, registry, name, input, wanted, advice):
+    """Dispatch one call; `wanted` is the code of a failure or a whole ToolResult."""
+    called = f'dispatch("{name}", {input})'
     try:
-        came = asyncio.run(registry.dispatch(name, {"a": 1, "b": 2}))
-    except ConnectionError as error:
+        came = asyncio.run(registry.dispatch(name, input))
+    except (KeyError, TypeError) as error:
+        if SECRET not in str(error):  # the reader's own, not the tool's
+            raise
         came = error
-    expect(called, came, "a ToolResult", advice, holds=isinstance(came, lab.ToolResult))
+    if isinstance(came, lab.ToolResult) and inspect.isawaitable(came.data):
+        advice = "data is still to be awaited: " + advice
     if isinstance(wanted, lab.ToolResult):
-        expect(called, came, wanted, advice)
-    elif isinstance(wanted, str):
-        expect(called, (came.ok, came.error.code), (False, wanted), advice)
-        safe = "a message without the exception's own text"
-        advice = "name the type and a fixed sentence: the model reads this"
-        holds = came.error.message.strip() and SECRET not in repr(came)
-        expect(called, came, safe, advice, holds=holds)
-    else:
-        expect(called, (came.ok, came.data), (True, wanted), advice)
+        expect(called, came, wanted, advice, holds=repr(came) == repr(wanted))
+        return
+    expect(called, came, "a ToolResult", advice, holds=isinstance(came, lab.ToolResult))
+    code = came.error.code if came.error else None
+    expect(called, (came.ok, came.data, code), (False, None, wanted), advice)
+    text = f"cannot reach {SECRET}"
+    pieces = {text[n : n + 6] for n in range(len(text) - 5)}
+    safe = "a message without any piece of the exception's own text"
+    advice = "name the type and a fixed sentence: the model reads this"
+    holds = came.error.message.strip() and not any(p in repr(came) for p in pieces)
+    expect(called, came, safe, advice, holds=holds)

@@ -36,26 +36,38 @@ def name_table(sources: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 
     `sources` maps a namespace to the names of its tools: {"core": ["read_file"]}. A
     qualified name means itself; a short name means every tool that has it, in sorted
-    order. Raises ValueError for a qualified name that the API does not accept, for a
-    namespace or a short name with `__` in it, and for two namespaces or two short names
-    that look alike: that differ, but only in upper and lower case or in `-` and `_`.
+    order. Raises ValueError for a qualified name that the API does not accept or that
+    two tools would have; for a namespace or a short name with `__` in it; and for two
+    namespaces, two short names or two qualified names that look alike: that differ, but
+    only in upper and lower case or in `-` and `_`. `sources` is not changed.
     """
     # --- your code ---
     table: dict[str, list[str]] = {}
     meant: dict[str, list[str]] = {}
     spellings: dict[tuple[str, str], str] = {}
+
+    def refuse_look_alike(kind: str, name: str) -> None:
+        look = (kind, name.lower().replace("-", "_"))
+        known = spellings.setdefault(look, name)
+        if known != name:
+            raise ValueError(f"{kind} {name!r} looks like {known!r}")
+
+    def refuse_separator(kind: str, name: str) -> None:
+        if SEPARATOR in name:
+            raise ValueError(f"{kind} {name!r} has {SEPARATOR} in it")
+
     for space, names in sources.items():
+        refuse_look_alike("namespace", space)
+        refuse_separator("namespace", space)
         for short in names:
-            for kind, name in ("namespace", space), ("tool", short):
-                look = (kind, name.lower().replace("-", "_"))
-                known = spellings.setdefault(look, name)
-                if known != name:
-                    raise ValueError(f"{kind} {name!r} looks like {known!r}")
-                if SEPARATOR in name:
-                    raise ValueError(f"{kind} {name!r} has {SEPARATOR} in it")
+            refuse_look_alike("tool", short)
+            refuse_separator("tool", short)
             qualified = f"{space}{SEPARATOR}{short}"
+            refuse_look_alike("qualified name", qualified)
             if not ACCEPTED.fullmatch(qualified):
                 raise ValueError(f"the API does not accept {qualified!r}")
+            if qualified in table:
+                raise ValueError(f"two tools would be called {qualified!r}")
             table[qualified] = [qualified]
             meant.setdefault(short, []).append(qualified)
     return {**table, **{short: sorted(names) for short, names in meant.items()}}

@@ -36,9 +36,10 @@ def name_table(sources: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 
     `sources` maps a namespace to the names of its tools: {"core": ["read_file"]}. A
     qualified name means itself; a short name means every tool that has it, in sorted
-    order. Raises ValueError for a qualified name that the API does not accept, for a
-    namespace or a short name with `__` in it, and for two namespaces or two short names
-    that look alike: that differ, but only in upper and lower case or in `-` and `_`.
+    order. Raises ValueError for a qualified name that the API does not accept or that
+    two tools would have; for a namespace or a short name with `__` in it; and for two
+    namespaces, two short names or two qualified names that look alike: that differ, but
+    only in upper and lower case or in `-` and `_`. `sources` is not changed.
     """
     # --- your code ---
     raise NotImplementedError("lab 2: which name means which tools")

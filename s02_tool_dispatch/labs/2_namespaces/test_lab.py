@@ -1,5 +1,7 @@
 """Lab 2: every test goes through `name_table`, so none passes before you begin."""
 
+import copy
+
 from s02_tool_dispatch.code import ToolCall, ToolSpec, object_schema
 
 
@@ -21,11 +23,14 @@ def two_sources(lab, ran, trace=lambda line: None):
 
 
 def table_or_refusal(lab, sources):
-    """What name_table gives, or the word that it refused."""
+    """What name_table gives, or the word that it refused; tuples pass as lists."""
     try:
-        return lab.name_table(sources)
+        table = lab.name_table(sources)
     except ValueError:
         return "ValueError"
+    if not isinstance(table, dict):
+        return table
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in table.items()}
 
 
 def test_two_tools_of_one_name_stand_side_by_side(lab, expect):
@@ -61,7 +66,7 @@ def test_a_name_that_nobody_registered_is_not_guessed(lab, expect):
     ran = []
     tools = two_sources(lab, ran)
 
-    for name in ("Glob", "core.glob", "CORE__glob", "core__"):
+    for name in ("Glob", "core.glob", "CORE__glob", "core__", "plugin__glob"):
         came = tools.dispatch(ToolCall("t1", name, {})).error_code
         advice = "only exact names belong in the table"
         expect(f'dispatch("{name}")', (came, ran), ("unknown_tool", []), advice)
@@ -73,38 +78,63 @@ def test_names_that_look_alike_are_refused(lab, expect):
         ({"core": ["read_file", "read-file"]}, "take - and _ for the same"),
         ({"core": ["read_file"], "plugin": ["Read-File"]}, "compare across namespaces"),
         ({"core": ["read_file"], "Core": ["glob"]}, "compare the namespaces as well"),
+        ({"core": ["glob"], "Core": []}, "a namespace without tools is one, too"),
+        ({"a_": ["b"], "A": ["_b"]}, "compare the qualified names as well"),
     ]:
         came = table_or_refusal(lab, sources)
         expect(f"name_table({sources})", came, "ValueError", advice)
 
 
-def test_a_name_that_the_api_does_not_accept_is_refused(lab, expect):
+def test_names_that_merely_remind_of_each_other_are_accepted(lab, expect):
+    for sources, advice in [
+        ({"core": ["readfile", "read_file"]}, "- and _ are the same, not nothing"),
+        ({"Core": ["core"]}, "a namespace and a tool are not mistaken for another"),
+        ({"Core": ["Read-File"]}, "a name stays as it was written"),
+        ({"core": ["r" * 58]}, "64 characters with the namespace are not too many"),
+        ({"a_": ["b"]}, "only `__` itself may not stand in a namespace"),
+        ({"core": ["glob"], "none": []}, "a namespace without tools adds nothing"),
+    ]:
+        (space, (short, *more)), *_ = sources.items()
+        wanted = {f"{space}__{name}": [f"{space}__{name}"] for name in (short, *more)}
+        wanted |= {name: [f"{space}__{name}"] for name in (short, *more)}
+        came = table_or_refusal(lab, sources)
+        expect(f"name_table({sources})", came, wanted, advice)
+
+
+def test_a_name_that_the_api_or_the_table_does_not_accept_is_refused(lab, expect):
     for sources, advice in [
         ({"core": ["read.file"]}, "match the whole qualified name with ACCEPTED"),
         ({"core": ["read_file\n"]}, "use fullmatch: $ lets a line end through"),
-        ({"core": ["r" * 60]}, "64 characters with the namespace: 66 are too many"),
+        ({"core": ["r" * 59]}, "64 characters with the namespace: 65 are too many"),
         ({"a__b": ["c"]}, "a__b__c could be c of a__b or b__c of a"),
         ({"a": ["b__c"]}, "a__b__c could be c of a__b or b__c of a"),
+        ({"a__b": []}, "a namespace without tools is checked, too"),
+        ({"a_": ["b"], "a": ["_b"]}, "a___b would be the name of two tools"),
+        ({"core": ["glob", "glob"]}, "core__glob would be the name of two tools"),
     ]:
         came = table_or_refusal(lab, sources)
         expect(f"name_table({sources})", came, "ValueError", advice)
 
 
 def test_the_load_order_decides_nothing(lab, expect):
-    sources = {"plugin": ["read_file"], "core": ["read_file", "glob"]}
-    backwards = {"core": ["glob", "read_file"], "plugin": ["read_file"]}
-
-    came = table_or_refusal(lab, sources)
+    sources = {"plugin": ["ls"], "core": ["ls", "glob"], "other": ["ls"]}
+    backwards = {"other": ["ls"], "core": ["glob", "ls"], "plugin": ["ls"]}
     wanted = {
         "core__glob": ["core__glob"],
-        "core__read_file": ["core__read_file"],
-        "plugin__read_file": ["plugin__read_file"],
+        "core__ls": ["core__ls"],
+        "other__ls": ["other__ls"],
+        "plugin__ls": ["plugin__ls"],
         "glob": ["core__glob"],
-        "read_file": ["core__read_file", "plugin__read_file"],
+        "ls": ["core__ls", "other__ls", "plugin__ls"],
     }
-    expect(f"name_table({sources})", came, wanted, "sort what a short name can mean")
-    again = table_or_refusal(lab, backwards)
-    expect(f"name_table({backwards})", again, wanted, "the order must not matter")
+
+    for given in (sources, backwards):
+        before = copy.deepcopy(given)
+        came = table_or_refusal(lab, given)
+        called = f"name_table({before})"
+        expect(called, came, wanted, "sort what a short name can mean")
+        advice = "sort a copy: the lists are the caller's"
+        expect(f"the argument after {called}", given, before, advice)
 
 
 def test_the_trace_says_what_a_name_was_taken_for(lab, expect):

@@ -10,15 +10,6 @@ from s02_tool_dispatch.code import ToolCall, ToolFailure, ToolSpec, object_schem
 SECRET = "sk-0123456789"
 
 
-class Clock:
-    """A clock that only the test moves."""
-
-    now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
 def tool(name, handler, **properties):
     """A spec with a closed schema; every property is a string and required."""
     schema = object_schema(
@@ -27,17 +18,27 @@ def tool(name, handler, **properties):
     return ToolSpec(name, "a tool", schema, handler)
 
 
+ECHO = tool("echo", lambda text: text, text="string")
+
+
 def call(name, **arguments):
     return ToolCall("t1", name, arguments)
 
 
+def or_the_walk(lines, advice):
+    """The next step, unless the line was written before anything had happened."""
+    too_early = [line for line in lines if (line.outcome, line.text) == ("ok", "")]
+    return "go_on() must do all that comes after the stage" if too_early else advice
+
+
 def test_a_call_runs_and_is_traced_once_at_its_end(lab, expect):
-    lines = []
-    echo = tool("echo", lambda text: text, text="string")
+    ran, lines = [], []
+    echo = tool("echo", lambda text: ran.append(text) or text, text="string")
     came = lab.Pipeline([echo], lines.append).dispatch(call("echo", text="hello"))
 
     advice = "call the first stage; its go_on() calls the second one, and so on"
     expect('dispatch echo("hello")', (came.content, came.ok), ("hello", True), advice)
+    expect("what echo was given", ran, ["hello"], "each stage stands there once")
     wanted = [("echo", "ok", "hello")]
     advice = "trace writes after its go_on() came back: everything must happen inside"
     seen = [(line.name, line.outcome, line.text) for line in lines]
@@ -50,8 +51,8 @@ def test_a_denied_call_is_still_traced_and_does_not_run(lab, expect):
     pipeline = lab.Pipeline([note], lines.append, approver=lambda call: False)
     came = pipeline.dispatch(call("note", x="1"))
 
-    called = "dispatch of a call that the approver denies"
-    expect(called, (came.error_code, ran), (lab.NOT_APPROVED, []), "approve before run")
+    got = (came.error_code, ran)
+    expect("a denied call", got, (lab.NOT_APPROVED, []), "approve before run")
     outcomes = [line.outcome for line in lines]
     advice = "a stage in front of trace can end the call without a line: trace first"
     expect("the trace", outcomes, [lab.NOT_APPROVED], advice)
@@ -61,8 +62,7 @@ def test_a_denied_call_learns_nothing_about_the_tools(lab, expect):
     pipeline = lab.Pipeline([], approver=lambda call: False)
     came = pipeline.dispatch(call("guess")).error_code
 
-    called = "dispatch of an unknown tool that the approver denies"
-    expect(called, came, lab.NOT_APPROVED, "approve before check")
+    expect("a denied unknown tool", came, lab.NOT_APPROVED, "approve before check")
 
 
 def test_invalid_arguments_do_not_run_and_start_no_clock(lab, expect):
@@ -77,19 +77,18 @@ def test_invalid_arguments_do_not_run_and_start_no_clock(lab, expect):
 
 
 def test_the_time_a_human_takes_is_not_the_tools_time(lab, expect):
-    clock, lines = Clock(), []
+    now, lines = [100.0], []
 
     def slow_human(asked):
-        clock.now += 3_600
+        now[0] += 3_600
         return True
 
-    echo = tool("echo", lambda text: text, text="string")
-    pipeline = lab.Pipeline([echo], lines.append, slow_human, 60, clock=clock)
+    pipeline = lab.Pipeline([ECHO], lines.append, slow_human, 60, clock=lambda: now[0])
     came = pipeline.dispatch(call("echo", text="hello")).content
 
     called = "dispatch with an approver who takes an hour, and a limit of 60 seconds"
     wanted = ("hello", [100.0 + 3_600 + 60])
-    advice = "approve before time_limit"
+    advice = or_the_walk(lines, "approve before time_limit")
     expect(called, (came, [line.deadline for line in lines]), wanted, advice)
 
 
@@ -109,25 +108,14 @@ def test_redaction_sees_the_raw_text(lab, expect):
     show = tool("show", lambda: "x" * 40 + SECRET + "y" * 40)
     whole = lab.Pipeline([show], secrets=[SECRET]).dispatch(call("show")).content
     advice = "redact what the tool returned: run before redact"
-    expect(
-        "dispatch with a secret in the text",
-        whole,
-        "no secret",
-        advice,
-        SECRET not in whole,
-    )
+    called = "dispatch with a secret in the text"
+    expect(called, whole, "no secret", advice, SECRET not in whole)
 
-    cut = (
-        lab.Pipeline([show], secrets=[SECRET], limit=52).dispatch(call("show")).content
-    )
+    short = lab.Pipeline([show], secrets=[SECRET], limit=52)
+    cut = short.dispatch(call("show")).content
     advice = "a secret that is cut in half is not found any more: redact before cap"
-    expect(
-        "the same, cut inside the secret",
-        cut,
-        "no half of it",
-        advice,
-        "sk-" not in cut,
-    )
+    called = "the same, cut inside the secret"
+    expect(called, cut, "no half of it", advice, "sk-" not in cut)
 
 
 def test_a_failure_is_redacted_too(lab, expect):
@@ -141,7 +129,7 @@ def test_a_failure_is_redacted_too(lab, expect):
     wanted = "Error [quota]: refused for [redacted]"
     advice = "run goes on after a failure: redact and cap come after run"
     expect("dispatch of a tool that fails", came, wanted, advice)
-    advice = "the trace is read by people and programs: it holds what the model got"
+    advice = or_the_walk(lines, "the trace holds what the model got: trace first")
     expect("the trace", [line.text for line in lines], [wanted], advice)
 
 
@@ -150,6 +138,65 @@ def test_the_cap_comes_last(lab, expect):
     pipeline = lab.Pipeline([show], secrets=["k1"], limit=100)
     came = pipeline.dispatch(call("show")).content
 
-    called = "dispatch of 90 characters that redaction makes longer, capped at 100"
-    advice = "only what comes last can promise a length: cap at the end of the list"
-    expect(called, len(came), 100, advice)
+    advice = "redaction makes a text longer: only what comes last promises a length"
+    expect("the length of 90 characters, capped at 100", len(came), 100, advice)
+
+
+def test_one_pipeline_serves_many_calls_also_two_at_once(lab, expect):
+    came, lines = {}, []
+    right = threading.Thread(target=lambda: dispatch("right"))
+    right_asked, left_ended = threading.Event(), threading.Event()
+
+    def approver(asked):
+        if asked.arguments["text"] == "left":
+            right.start()
+            return right_asked.wait(1)
+        right_asked.set()
+        return right.ident is None or left_ended.wait(1)
+
+    def dispatch(text):
+        came[text] = pipeline.dispatch(call("echo", text=text)).content
+
+    pipeline = lab.Pipeline([ECHO], lines.append, approver, limit=10)
+    dispatch("first")
+    dispatch("second and more")
+    wanted = {"first": "first", "second and more": "seco [cut]"}
+    advice = "every dispatch begins at the first stage: walk nothing that gets used up"
+    expect("two calls, one after the other", came, wanted, advice)
+
+    right_asked.clear()
+    dispatch("left")
+    left_ended.set()
+    if right.is_alive():
+        right.join()
+    wanted.update(left="left", right="right")
+    advice = "keep how far a call is in a local variable; let no call wait for another"
+    expect("`right` begins while `left` waits, and ends after it", came, wanted, advice)
+    texts = sorted(line.text for line in lines)
+    expect("the trace of all four", texts, sorted(wanted.values()), "one line for each")
+
+
+def test_any_stage_may_look_again_when_the_others_have_ended(lab, expect):
+    seen = []
+    pipeline = lab.Pipeline([ECHO])
+    pipeline.approve = lambda attempt, go_on: (go_on(), seen.append(attempt.text))
+    pipeline.dispatch(call("echo", text="hello"))
+
+    advice = "go_on() comes back when all later stages have: trace is no special case"
+    expect("what another `approve` sees after go_on()", seen, ["hello"], advice)
+
+
+def test_what_approver_and_trace_sink_raise_goes_up(lab, expect):
+    def fail(given):
+        raise ConnectionError("nobody is there")
+
+    for part, wanted in ("approver", []), ("trace_sink", ["1"]):
+        ran = []
+        note = tool("note", lambda x, ran=ran: ran.append(x), x="string")
+        try:
+            came = lab.Pipeline([note], **{part: fail}).dispatch(call("note", x="1"))
+        except ConnectionError:
+            came = "ConnectionError"
+        advice = "do not catch it: who could not be asked has not said yes"
+        called = f"dispatch, with a failing {part}"
+        expect(called, (came, ran), ("ConnectionError", wanted), advice)

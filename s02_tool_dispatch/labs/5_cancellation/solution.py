@@ -16,6 +16,7 @@ from s02_tool_dispatch import code as s02
 CHUNK = 65_536  # bytes between two looks at the context
 STOPPED = "stopped"
 TIMEOUT = "timeout"
+COPY_FAILED = "copy_failed"
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ def copy_tool(context: Context) -> s02.ToolSpec:
 
     It looks at the context before the first chunk of CHUNK bytes and after each one.
     `target` appears in one step, complete; whatever stops the copy, what was there
-    before is kept, and nothing else is left in its folder.
+    before is kept, and nothing else is left in its folder. What the file system refuses
+    (no source, no folder for the target) is a ToolFailure with COPY_FAILED.
     """
     # --- your code ---
     path = {"type": "string", "description": "Relative to the workspace."}
@@ -57,6 +59,9 @@ def copy_tool(context: Context) -> s02.ToolSpec:
                     new.write(chunk)
                     context.stop_if_asked()
             part.replace(new_path)
+        except OSError as error:
+            text = f"cannot copy {source} to {target}: {error.strerror}"
+            raise s02.ToolFailure(text, COPY_FAILED) from error
         finally:
             part.unlink(missing_ok=True)
         return f"copied {source} to {target}"

@@ -1,15 +1,21 @@
 """Lab 5: a copy of ten chunks that is stopped in the middle, and a measured table."""
 
 import os
+import random
+import shutil
 import subprocess
 import sys
+import tracemalloc
+from itertools import count, product, repeat
 from pathlib import Path
 
 import pytest
 
 from s02_tool_dispatch.code import ToolCall, ToolRegistry, Workspace
 
-CHUNKS = 10
+CHUNKS = 10  # in the file `big`; the last one is short
+LOOKS = CHUNKS + 1
+LATE = 1_001  # a time after the deadline
 
 
 class Signal:
@@ -26,107 +32,161 @@ class Signal:
         return self.looks == self.given_at
 
 
-def context_in(lab, folder, signal=None, deadline=1_000, clock=lambda: 0):
+def content(size):
+    """Bytes of which no two chunks are equal."""
+    return random.Random(5).randbytes(size)
+
+
+def context_in(lab, folder, signal=None, deadline=LATE - 1, clock=lambda: 0):
     """A folder with ten chunks in `big` and a file `old`, and a context for it."""
-    (folder / "big").write_bytes(bytes(CHUNKS * lab.CHUNK))
+    (folder / "big").write_bytes(content((CHUNKS - 1) * lab.CHUNK + 123))
     (folder / "old").write_text("before")
     return lab.Context(Workspace(folder), deadline, signal or Signal(), clock)
 
 
-def copy(lab, context, /, **arguments):
-    """One call through the chapter's gate: its error code, or its content."""
+def copier(lab, context):
+    """What sends calls of one tool through the chapter's gate."""
     registry = ToolRegistry()
     registry.register(lab.copy_tool(context))
-    result = registry.dispatch(ToolCall("t1", "copy_file", arguments))
-    return result.error_code or result.content
+
+    def copy(source, target, **more):
+        arguments = {"source": source, "target": target, **more}
+        return registry.dispatch(ToolCall("t1", "copy_file", arguments))
+
+    return copy
 
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+def text_of(path):
+    """What a file begins with, in words if there is none."""
+    return path.read_bytes()[:20].decode("latin-1") if path.exists() else "no file"
+
+
 def test_a_file_is_copied_whole(lab, expect, tmp_path):
-    came = copy(lab, context_in(lab, tmp_path), source="big", target="new")
+    copy = copier(lab, context_in(lab, tmp_path))
+    source = tmp_path / "source"
+    for size in (3 * lab.CHUNK + 7, 2 * lab.CHUNK, 1, 0):
+        source.write_bytes(content(size))
+        (tmp_path / "old").write_bytes(bytes(size))
+        for target in ("new", "old", "source"):
+            came = copy("source", target).content
+            found = [path for path in (source, tmp_path / target) if path.exists()]
+            same = [path.read_bytes() for path in found] == [content(size)] * 2
+            called = f"copy_file(source, {target}), {size} bytes"
+            advice = "write every chunk, the short one too, and leave the source alone"
+            expect(called, came, f"`source`, and the same in `{target}`", advice, same)
+    advice = "nothing but the copy stays in the folder"
+    expect("the folder", names(tmp_path), ["big", "new", "old", "source"], advice)
 
-    same = (tmp_path / "new").exists()
-    same = same and (tmp_path / "new").read_bytes() == bytes(CHUNKS * lab.CHUNK)
-    advice = "write all chunks, then give the file its name"
-    expect("copy_file(big, new)", came, "an identical file `new`", advice, holds=same)
 
-
-def test_the_context_is_looked_at_before_the_first_chunk_and_after_each(
-    lab, expect, tmp_path
-):
-    signal = Signal()
-    copy(lab, context_in(lab, tmp_path, signal), source="big", target="new")
+def test_the_context_is_asked_before_and_after_each_chunk(lab, expect, tmp_path):
+    seen, new = [], tmp_path / "new"
+    signal = Signal(at_look=lambda: seen.append(new.exists()))
+    copy = copier(lab, context_in(lab, tmp_path, signal))
+    copy("big", "new")
+    looks, early = len(seen), any(seen)
+    tracemalloc.start()
+    copy("big", "new")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
 
     called = f"copy_file of {CHUNKS} chunks, looks at the signal"
     advice = "call context.stop_if_asked() at the start and after each chunk"
-    expect(called, signal.looks, CHUNKS + 1, advice)
+    expect(called, looks, f"{LOOKS}", advice, LOOKS <= looks <= LOOKS + 2)
+    expect("does a look see `new`?", early, False, "give the name in the last step")
+    advice = "hold one chunk at a time: a file may be larger than the memory"
+    small = most < CHUNKS // 2 * lab.CHUNK
+    expect("the same, bytes in memory", most, "a few chunks", advice, holds=small)
 
 
-def test_a_copy_that_is_cancelled_leaves_nothing_behind(lab, expect, tmp_path):
-    context = context_in(lab, tmp_path, Signal(given_at=5))
-    came = copy(lab, context, source="big", target="new")
-
-    called = "copy_file(big, new), cancelled in the middle"
-    expect(called, came, lab.STOPPED, "let the ToolFailure go up as it is")
-    advice = "remove the unfinished file, whatever the reason"
-    expect("the folder after it", names(tmp_path), ["big", "old"], advice)
-
-
-def test_a_copy_that_is_stopped_keeps_what_was_there(lab, expect, tmp_path):
-    ticks = iter(range(100))
-    context = context_in(lab, tmp_path, deadline=5, clock=lambda: next(ticks))
-    came = copy(lab, context, source="big", target="old")
-
-    called = "copy_file(big, old), out of time in the middle"
-    expect(called, came, lab.TIMEOUT, "stop_if_asked looks at the deadline too")
-    advice = "write to another name in the same folder; rename at the end"
-    old = tmp_path / "old"
-    came = old.read_text() if old.exists() else "no file"
-    expect("the file `old` after it", came, "before", advice)
-    expect("the folder after it", names(tmp_path), ["big", "old"], advice)
-
-
-def test_the_target_appears_in_one_step(lab, expect, tmp_path):
-    seen = set()
-    signal = Signal(at_look=lambda: seen.add((tmp_path / "new").exists()))
-    copy(lab, context_in(lab, tmp_path, signal), source="big", target="new")
-
-    advice = "the last look comes before the file gets its name"
-    expect("whether `new` existed, at each look", seen, {False}, advice)
-
-
-def test_ctrl_c_in_the_middle_leaves_nothing_behind(lab, expect, tmp_path):
+def test_whatever_stops_a_copy_all_is_as_it_was_before(lab, expect, tmp_path):
     def press():
-        if signal.looks == 5:
+        if signal.looks == look:
             raise KeyboardInterrupt
 
-    signal = Signal(at_look=press)
-    try:
-        came = copy(lab, context_in(lab, tmp_path, signal), source="big", target="new")
-    except KeyboardInterrupt:
-        came = KeyboardInterrupt
+    for look, target in product((1, 5, LOOKS), ("new", "old")):
+        for how, wanted, signal, clock in [
+            ("cancelled", lab.STOPPED, Signal(look), repeat(0)),
+            ("out of time", lab.TIMEOUT, Signal(), count(LATE + 1 - look)),
+            ("Ctrl-C", KeyboardInterrupt, Signal(None, press), repeat(0)),
+        ]:
+            context = context_in(lab, tmp_path, signal, clock=clock.__next__)
+            try:
+                came = copier(lab, context)("big", target).error_code
+            except KeyboardInterrupt:
+                came = KeyboardInterrupt
+            called = f"copy_file(big, {target}), {how} at look {look}"
+            advice = "catch neither the ToolFailure nor Ctrl-C: both have to go up"
+            expect(called, came, wanted, advice)
+            came = (names(tmp_path), text_of(tmp_path / "old"))
+            advice = "write to a hidden name beside it; remove that in a finally"
+            expect(f"{called}, what is left", came, (["big", "old"], "before"), advice)
 
-    called = "copy_file(big, new), Ctrl-C in the middle"
-    expect(called, came, KeyboardInterrupt, "do not catch it: it has to go up")
-    advice = "clean up in a finally: Ctrl-C is no Exception"
-    expect("the folder after it", names(tmp_path), ["big", "old"], advice)
+
+def test_the_target_is_replaced_in_one_step(lab, expect, tmp_path):
+    def lose_the_unfinished_file():
+        for path in tmp_path.iterdir() if signal.looks == LOOKS else ():
+            if path.name not in ("big", "old", "link"):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    signal, old, link = Signal(), tmp_path / "old", tmp_path / "link"
+    copy = copier(lab, context_in(lab, tmp_path, signal))
+    os.link(old, link)
+    copy("big", "old")
+    advice = "put the new file in the place of the old one: Path.replace"
+    expect("another name of the old file", text_of(link), "before", advice)
+
+    signal.looks, signal.at_look = 0, lose_the_unfinished_file
+    came = copy("big", "link").error_code
+    expect("copy_file, when its step fails", came, lab.COPY_FAILED, "tell no success")
+    advice = "one step: Path.replace, and no unlink before it"
+    expect("the target after it", text_of(link), "before", advice)
+
+
+def test_two_copies_to_one_target_do_not_disturb_each_other(lab, expect, tmp_path):
+    def copy_meanwhile():
+        if signal.looks == 5:
+            came.append(copy("old", "new"))
+
+    came, signal = [], Signal(at_look=copy_meanwhile)
+    copy = copier(lab, context_in(lab, tmp_path, signal))
+    came.append(copy("big", "new"))
+
+    advice = "give each unfinished file a hidden name that no other copy can have"
+    failed = [result.content for result in came if not result.ok]
+    expect("a copy during a copy, what failed", failed, [], advice)
+    whole = text_of(tmp_path / "new") == text_of(tmp_path / "big")
+    expect("the target", came, "the copy that ended last", advice, holds=whole)
+    expect("the folder", names(tmp_path), ["big", "new", "old"], advice)
+
+
+def test_what_the_file_system_refuses_is_a_tool_failure(lab, expect, tmp_path):
+    copy = copier(lab, context_in(lab, tmp_path))
+    (tmp_path / "folder").mkdir()
+    for source, target in ("gone", "new"), ("big", "gone/new"), ("big", "folder"):
+        came = copy(source, target)
+        called, advice = f"copy_file({source}, {target})", "tell it as a ToolFailure"
+        expect(called, came.error_code, lab.COPY_FAILED, advice)
+        hidden = str(tmp_path) not in came.content
+        advice = "name the paths as they were given: error.strerror has none"
+        expect(called, came.content, "no path from outside", advice, holds=hidden)
+        expect("the folder", names(tmp_path), ["big", "folder", "old"], "leave no more")
 
 
 def test_no_argument_reaches_the_context(lab, expect, tmp_path):
     context = context_in(lab, tmp_path, deadline=-1)
-    shown = sorted(lab.copy_tool(context).model_schema()["input_schema"]["properties"])
-
+    spec = lab.copy_tool(context)
+    shown = sorted(spec.model_schema()["input_schema"]["properties"])
     expect("what the model can give", shown, ["source", "target"], "two paths, no more")
+    expect("concurrent_safe", spec.concurrent_safe, False, "it writes")
     for forged in ("deadline", "context", "cancelled", "root", "workspace"):
-        came = copy(lab, context, source="big", target="new", **{forged: 10**9})
-        called = f"copy_file(big, new, {forged}=10**9)"
-        expect(
-            called, came, "invalid_arguments", "close the schema: object_schema does"
-        )
-    came = copy(lab, context, source="big", target="new")
+        came = copier(lab, context)("big", "new", **{forged: 10**9}).error_code
+        advice = "close the schema: object_schema does"
+        expect(f"copy_file with {forged}=10**9", came, "invalid_arguments", advice)
+    came = copier(lab, context)("big", "new").error_code
     expect("copy_file after the deadline", came, lab.TIMEOUT, "ask the bound context")
 
 
@@ -135,25 +195,18 @@ def test_no_path_leads_out_of_the_workspace(lab, expect, tmp_path):
     (tmp_path / "secret").write_text("s")
     context = context_in(lab, tmp_path / "inside")
 
-    for paths in (
-        {"source": "../secret", "target": "new"},
-        {"source": "big", "target": "../new"},
-    ):
-        came = copy(lab, context, **paths)
+    for source, target in ("../secret", "new"), ("big", "../new"):
+        came = copier(lab, context)(source, target).error_code
         advice = "resolve both paths with context.workspace.safe_path"
-        expect(f"copy_file({paths})", came, "execution_error", advice)
+        expect(f"copy_file({source}, {target})", came, "execution_error", advice)
     expect("the folder outside", names(tmp_path), ["inside", "secret"], "write inside")
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups here")
 def test_the_table_on_the_page_is_what_the_run_prints():
     folder = Path(__file__).parent
-    ran = subprocess.run(
-        [sys.executable, folder / "table.py"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    script = [sys.executable, folder / "table.py"]
+    ran = subprocess.run(script, capture_output=True, text=True, timeout=60)
 
     assert ran.returncode == 0, ran.stderr
     for page in ("README.md", "README.zh.md"):

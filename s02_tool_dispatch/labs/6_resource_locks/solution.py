@@ -1,6 +1,6 @@
 """Lab 6: which calls may overlap? What each one reads and writes, not a flag per tool.
 
-    python3 -m pytest s02_tool_dispatch/labs/6_resource_locks
+    .venv/bin/python -m pytest s02_tool_dispatch/labs/6_resource_locks
 
 Open is the body of `run_all`, between the marks.
 """
@@ -73,11 +73,12 @@ def run_all(
     accesses: Sequence[Access],
     pool: ThreadPoolExecutor,
 ) -> list[ToolDispatchResult]:
-    """The work of `dispatch_by_access`; the pool starts what it is given in order."""
-    # --- your code ---
-    import threading
+    """The work of `dispatch_by_access`; the pool starts what it is given in order.
 
-    ended = [threading.Event() for _ in calls]
+    A call that waits holds no thread: give it to the pool when it may start.
+    """
+    # --- your code ---
+    from concurrent.futures import FIRST_COMPLETED, Future, wait
 
     def conflict(one: Access, other: Access) -> bool:
         return any(
@@ -87,16 +88,22 @@ def run_all(
             for place in right.reads | right.writes
         )
 
-    def run(index: int) -> ToolDispatchResult:
-        for earlier in range(index):
-            if conflict(accesses[earlier], accesses[index]):
-                ended[earlier].wait()
-        try:
-            return registry.dispatch(calls[index])
-        finally:
-            ended[index].set()
+    def waits_for(index: int) -> set[int]:
+        earlier = range(index)
+        return {e for e in earlier if conflict(accesses[e], accesses[index])}
 
-    return list(pool.map(run, range(len(calls))))
+    waiting = {index: waits_for(index) for index in range(len(calls))}
+    running: dict[Future[ToolDispatchResult], int] = {}
+    results: dict[int, ToolDispatchResult] = {}
+    while waiting or running:
+        ready = [i for i, earlier in waiting.items() if earlier <= results.keys()]
+        for index in ready:
+            del waiting[index]
+            running[pool.submit(registry.dispatch, calls[index])] = index
+        ended, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in ended:
+            results[running.pop(future)] = future.result()
+    return [results[index] for index in range(len(calls))]
     # --- end of your code ---
 
 

@@ -1,6 +1,6 @@
 """Lab 6: which calls may overlap? What each one reads and writes, not a flag per tool.
 
-    python3 -m pytest s02_tool_dispatch/labs/6_resource_locks
+    .venv/bin/python -m pytest s02_tool_dispatch/labs/6_resource_locks
 
 Open is the body of `run_all`, between the marks.
 """
@@ -73,7 +73,10 @@ def run_all(
     accesses: Sequence[Access],
     pool: ThreadPoolExecutor,
 ) -> list[ToolDispatchResult]:
-    """The work of `dispatch_by_access`; the pool starts what it is given in order."""
+    """The work of `dispatch_by_access`; the pool starts what it is given in order.
+
+    A call that waits holds no thread: give it to the pool when it may start.
+    """
     # --- your code ---
     raise NotImplementedError("lab 6: wait for what conflicts, and for no other")
     # --- end of your code ---

@@ -1,6 +1,6 @@
 """Lab 7: a reply that comes in pieces is a reply only when it is whole.
 
-    python3 -m pytest s02_tool_dispatch/labs/7_streaming
+    .venv/bin/python -m pytest s02_tool_dispatch/labs/7_streaming
 
 Open is the body of `whole_reply`, between the marks. What it returns is read by the
 chapter's AgentTurn.from_response, like any other reply: there is no second dispatch.
@@ -50,12 +50,14 @@ def arguments_of(text: str) -> object:
 def whole_reply(events: Iterable[Event]) -> Block:
     """The reply {"content": [...], "stop_reason": ...} that the events spell.
 
-    Blocks stand in the order of their index; one without pieces keeps the input it
-    started with. Events and deltas of unknown kinds are skipped.
+    Blocks of every kind stand in the order of their index; one without pieces keeps the
+    input it started with. The last stop_reason counts. Events and deltas of unknown
+    kinds are skipped, and `events` are not changed.
 
     Raises ProviderError for a stream that is broken (an `error` event; a delta or stop
     for a block that is not open; a start with an index that was used before) or cut (no
-    `message_stop`, or one that comes while a block is open).
+    `message_stop`, or one that comes while a block is open). What the stream itself
+    raises goes up, as it is or as the cause of a ProviderError.
     """
     # --- your code ---
     raise NotImplementedError("lab 7: collect the pieces, then read the whole")

@@ -1,6 +1,7 @@
 """Lab 7: streams are played to the chapter's own loop; `note` counts what ran."""
 
 import json
+from itertools import chain
 
 from s02_tool_dispatch.code import (
     ProviderError,
@@ -65,8 +66,9 @@ class Session:
         try:
             result = agent_loop(self.messages, provider, self.registry)
             return str(result.stop_reason)
-        except (ProviderError, OSError) as error:
-            return type(error).__name__
+        except (ProviderError, OSError, KeyboardInterrupt) as error:
+            lost = isinstance(error.__cause__, OSError)
+            return type(error).__name__ + f" from {error.__cause__!r}" * lost
 
 
 def outcome(lab, events):
@@ -112,6 +114,13 @@ def test_a_call_without_pieces_keeps_the_input_it_started_with(lab, expect):
     wanted = [{}, {}, {"text": "early"}]
     expect("whole_reply without pieces", inputs(lab, events), wanted, next_step)
 
+    for spelled in ("{}", "null", "[]", "0", "false", '""'):
+        got = inputs(lab, stream((start, json_pieces(spelled))))
+        next_step = (
+            "there are pieces, so they spell the input, be it empty or no object"
+        )
+        expect(f"whole_reply, {spelled}", got, [json.loads(spelled)], next_step)
+
 
 def test_pieces_of_two_calls_may_alternate(lab, expect):
     events = stream(note(), note(id="call_b"))
@@ -128,20 +137,51 @@ def test_pieces_of_two_calls_may_alternate(lab, expect):
     expect("whole_reply, two calls mixed", got, wanted, "keep pieces by their index")
 
 
-def test_texts_and_thinking_are_kept_in_their_places(lab, expect):
+def test_blocks_stand_in_the_order_of_their_index(lab, expect):
+    one_by_one = [stream(text(f"at {index}"))[1:3] for index in (10, 0, 9, 2)]
+    for index, events in zip((10, 0, 9, 2), one_by_one, strict=True):
+        for event in events:
+            event["index"] = index
+    begin, *end = stream()
+    reply = lab.whole_reply([begin, *chain(*one_by_one), *end])
+
+    got = [block["text"] for block in reply["content"]]
+    next_step = "read the index of each event, and sort by it as a number"
+    wanted = ["at 0", "at 2", "at 9", "at 10"]
+    expect("whole_reply, blocks begun as 10, 0, 9, 2", got, wanted, next_step)
+
+
+def test_every_kind_of_block_is_kept_in_its_place(lab, expect):
     thinking = [
         {"type": "thinking_delta", "thinking": "hm"},
         {"type": "thinking_delta", "thinking": "m"},
-        {"type": "signature_delta", "signature": "c2ln"},
+        {"type": "signature_delta", "signature": "c2"},
+        {"type": "signature_delta", "signature": "ln"},
     ]
     start = {"type": "thinking", "thinking": ""}
     called = note(*json_pieces("{}"))
-    reply = lab.whole_reply(stream((start, thinking), text("I ", "no", "te"), called))
+    search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    query = json_pieces('{"query": ', '"x"}')
+    found = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
+    new = {"type": "new_block", "input": {}}
+    blocks = [(start, thinking), text("I ", "no", "te"), (search, query)]
+    blocks += [(found, []), called, (new, query)]
+    events = stream(*blocks, stop_reason="pause_turn")
+    before = json.dumps(events)
 
-    whole = {"type": "thinking", "thinking": "hmm", "signature": "c2ln"}
-    wanted = [whole, {"type": "text", "text": "I note"}, called[0]]
-    next_step = "a delta makes one field of its block longer: see GROWING"
-    expect("whole_reply(...)['content']", reply["content"], wanted, next_step)
+    content = [{"type": "thinking", "thinking": "hmm", "signature": "c2ln"}]
+    content += [{"type": "text", "text": "I note"}]
+    content += [{**search, "input": {"query": "x"}}, found, called[0]]
+    content += [{**new, "input": {"query": "x"}}]
+    reply = lab.whole_reply(events)
+    next_step = "a delta makes one field longer, whatever the kind of its block"
+    expect("whole_reply(...)['content']", reply["content"], content, next_step)
+    reason = reply["stop_reason"]
+    expect("its stop_reason", reason, "pause_turn", "message_delta names it")
+    next_step = "copy a block before you make it longer"
+    expect("the events afterwards", events, json.loads(before), next_step)
+    again = lab.whole_reply(events)
+    expect("whole_reply again", again, reply, "keep nothing from one call to the next")
 
 
 def test_a_stream_that_is_cut_anywhere_runs_nothing(lab, expect):
@@ -158,21 +198,31 @@ def test_a_stream_that_is_cut_anywhere_runs_nothing(lab, expect):
 def test_an_error_event_runs_nothing(lab, expect):
     events = stream(note(*json_pieces('{"text": "hello"}')))
     error = {"type": "overloaded_error", "message": "Overloaded"}
-    events.insert(-1, {"type": "error", "error": error})
 
-    next_step = "an error event can come after whole calls: raise ProviderError"
-    wanted = ("ProviderError", [], 0)
-    expect("agent_loop with an error event", outcome(lab, events), wanted, next_step)
+    for place in range(len(events)):
+        got = outcome(lab, [*events[:place], {"type": "error", "error": error}])
+        called = f"agent_loop, an error event after {place} others"
+        next_step = "an error event can come at any time: raise ProviderError"
+        expect(called, got, ("ProviderError", [], 0), next_step)
+        got = outcome(lab, [*events[:place], {"type": "error"}, *events[place:]])
+        expect(f"{called}, and more", got, ("ProviderError", [], 0), next_step)
 
 
 def test_a_connection_that_is_lost_runs_nothing(lab, expect):
-    def lost():
-        yield from stream(note(*json_pieces('{"text": "hello"}')))[:-1]
-        raise ConnectionResetError
+    def lost(error, end):
+        yield from stream(note(*json_pieces('{"text": "hello"}')))[:end]
+        raise error
 
-    next_step = "do not catch it, and give nothing away before message_stop"
-    wanted = ("ConnectionResetError", [], 0)
-    expect("agent_loop, connection lost", outcome(lab, lost()), wanted, next_step)
+    for end in range(5):
+        ended, *rest = outcome(lab, lost(ConnectionResetError(), end))
+        names = ["ConnectionResetError", "ProviderError from ConnectionResetError()"]
+        called = f"agent_loop, connection lost after {end} events"
+        next_step = "do not catch it, or raise ProviderError(...) from it"
+        right = ended in names and rest == [[], 0]
+        expect(called, (ended, *rest), f"{names[0]}, nothing run", next_step, right)
+    got = outcome(lab, lost(KeyboardInterrupt(), 4))
+    next_step = "Ctrl-C is no failure of the stream: let it go up"
+    expect("agent_loop, Ctrl-C", got, ("KeyboardInterrupt", [], 0), next_step)
 
 
 def test_pieces_that_belong_nowhere_break_the_stream(lab, expect):
@@ -185,7 +235,10 @@ def test_pieces_that_belong_nowhere_break_the_stream(lab, expect):
         "a delta after the stop": [start, delta, stop, delta, *rest],
         "two stops": [start, delta, stop, stop, *rest],
         "two starts of one index": [start, delta, stop, start, stop, *rest],
+        "two starts and one stop": [start, start, delta, stop, *rest],
         "no stop": [start, delta, *rest],
+        "no stop and no delta": [start, *rest],
+        "a text without a stop": [*stream(text("I"))[1:2], *rest],
     }
     for what, events in broken.items():
         got = outcome(lab, events)
@@ -194,13 +247,15 @@ def test_pieces_that_belong_nowhere_break_the_stream(lab, expect):
 
 
 def test_input_that_is_no_json_reaches_dispatch_and_is_refused_there(lab, expect):
-    for spelled in ('{"text": "hel', '{"text"', "[" * 100_000, '"hello"', "{}{}"):
+    for spelled in ('{"text": "hel ', '{"text"', "[" * 100_000, '"hello"', "{}{}"):
         session = Session(lab)
         session.played(stream(note(*json_pieces(spelled))))
 
         got = [record.outcome for record in session.traced], session.ran
         called = f"agent_loop, complete stream, input {spelled[:20]}"
         next_step = "give dispatch the text itself: no repair, no {} in its place"
+        came = inputs(lab, stream(note(*json_pieces(spelled))))
+        expect(called, came, [lab.arguments_of(spelled)], next_step)
         expect(called, got, (["invalid_arguments"], []), next_step)
 
 
@@ -215,6 +270,8 @@ def test_a_call_that_max_tokens_cut_is_answered_and_not_run(lab, expect):
 def test_unknown_events_and_deltas_are_skipped(lab, expect):
     deltas = [{"type": "new_delta", "x": 1}, *json_pieces('{"text": "hello"}')]
     events = stream(note(*deltas))
+    events.insert(-2, {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}})
+    events.insert(-1, {"type": "message_delta", "delta": {}, "usage": {}})
     for place in (6, 4, 2, 0):
         events.insert(place, {"type": "ping"})
         events.insert(place, {"type": "new_event", "index": 0})

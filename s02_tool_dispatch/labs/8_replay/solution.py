@@ -1,6 +1,6 @@
 """Lab 8: which of yesterday's calls would fail with today's tools, and why?
 
-    python3 -m pytest s02_tool_dispatch/labs/8_replay
+    .venv/bin/python -m pytest s02_tool_dispatch/labs/8_replay
 
 Open is the body of `replay`, between the marks.
 """
@@ -80,6 +80,8 @@ def rehearsal(definitions: Iterable[Block]) -> ToolRegistry:
 
 def replay(records: Sequence[Recorded], registry: ToolRegistry) -> list[Difference]:
     """Dispatch every recorded call, one by one and in order; return what differs.
+
+    Each is dispatched under an id of its own, and `index` is its place in `records`.
 
     A call that was cancelled is not dispatched: nobody knows what it did. A call that
     is NOT_RUN now differs only if it was refused then (its outcome is in REFUSED): what
