@@ -176,7 +176,7 @@ def test_the_drill_gives_the_same_bytes_on_every_python(repo):
 # --- 3. The start ---
 
 HEAVY = {"anthropic", "dotenv", "asyncio", "concurrent.futures", "ssl", "http"}
-LATE = HEAVY | {"hashlib", "subprocess", "tempfile", "threading", "traceback"}
+LATE = HEAVY | {"hashlib", "subprocess", "tempfile", "traceback"}
 
 
 @both_chapters

@@ -55,7 +55,8 @@ def traced(tmp_path_factory):
 
 def test_the_header_names_the_catalogue_the_limits_and_the_python(traced, tmp_path):
     header, _ = traced
-    registry = s02.demo_registry(tmp_path)
+    registry = s02.ToolRegistry()
+    registry.register(*s02.demo_tools(tmp_path))
 
     assert header["catalog_hash"] == registry.catalog_hash()
     assert header["limits"]["MAX_RESULT_CHARS"] == s02.MAX_RESULT_CHARS
