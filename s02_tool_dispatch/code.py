@@ -1487,7 +1487,10 @@ CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"
 SETTINGS = (*CREDENTIALS, "MODEL_ID", "ANTHROPIC_MODEL")
 MAX_ATTEMPTS = 4  # of one request
 MAX_PAUSE_SECONDS = 60  # a server that asks for more is not waited for
-NO_CREDIT = "^402|billing|(credit|account).balance|quota|insufficient|\u4f59\u989d"
+NO_CREDIT = (
+    "^402|billing|(credit|account).balance|current.quota"
+    "|insufficient.(balance|quota)|\u4f59\u989d"
+)
 TOO_LONG = (
     "too long|too many tokens|(maximum|max).(context|length)|token limit"
     "|context.(length|window|size|limit)|input.(length|token)"
@@ -1505,7 +1508,8 @@ CAUSES = (
     ("^(OS|Unicode|Permission)", False, ".env must be UTF-8 text that you may read"),
     ("LocalProtocolError", False, "check the key or token: it cannot be sent"),
     ("UnsupportedProtocol|^ValueError", False, "check the base URL and the proxy"),
-    ("", True, "check the network, the proxy and ANTHROPIC_BASE_URL"),
+    ("^API|^JSON", True, "check the network, the proxy and ANTHROPIC_BASE_URL"),
+    ("", False, "check ANTHROPIC_BASE_URL and the installed packages"),
 )
 
 
