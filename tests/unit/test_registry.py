@@ -175,7 +175,6 @@ UNKNOWN = {"n": s02.object_schema({}, ["x"])}
         *[(tool(description=wrong), "") for wrong in (None, b"d", "\ud800", "", " ")],
         (schema(title="\ud800"), ""),
     ],
-    ids=range(17),
 )
 def test_what_cannot_be_enforced_or_sent_is_refused_with_tool_and_source(wrong, why):
     assert re.search(f"(?s)'a'.*mine.*{re.escape(why)}", refused(wrong))
@@ -356,7 +355,7 @@ def test_listing_is_safe_while_another_thread_registers():
         *["read_file\n", "read-file", "read_file()", "readfile", "", None, 5, [], {}],
         *["n" * 5_000_000, "\ud800" * 1_000, "\x1b[2J\0", ("read_file",)],
     ],
-    ids=range(18),
+    ids=lambda name: repr(name)[:20],
 )
 def test_an_unknown_name_runs_nothing_and_lists_the_tools_in_bounds(name):
     probe = Probe()
