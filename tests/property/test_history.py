@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import random
-import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -122,14 +121,6 @@ def random_registry(rng):
         spec("odd", lambda: rng.choice([{1}, math.nan, "", None, {"\ud800": 1}])),
         spec("later", later),
     )
-
-
-@pytest.fixture
-def ctrl_c():
-    """SIGINT raises KeyboardInterrupt, also where the tests run in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def talk_at_random(chapter, tools, rng, turn=random_turn):
