@@ -107,13 +107,10 @@ class Methods:
 
 
 FITTING = [
-    pytest.param(lambda a, b=1: f"{a} {b}", id="lambda"),
-    pytest.param(lambda a, **more: f"{a} {more['b']}", id="any keyword"),
-    pytest.param(lambda *, a, b=1: f"{a} {b}", id="keyword only"),
-    pytest.param(lambda *, b=1, a, c=2: f"{a} {b}", id="one more with a default"),
-    pytest.param(Methods().take, id="bound method"),
-    pytest.param(Methods.of_class, id="class method"),
-    pytest.param(functools.partial(lambda x, a, b=1: f"{a} {b}", 0), id="partial"),
+    *[lambda a, b=1: f"{a} {b}", lambda a, **more: f"{a} {more['b']}"],
+    *[lambda *, a, b=1: f"{a} {b}", lambda *, b=1, a, c=2: f"{a} {b}"],
+    *[Methods().take, Methods.of_class],
+    functools.partial(lambda x, a, b=1: f"{a} {b}", 0),
 ]
 
 
@@ -124,25 +121,21 @@ def test_a_handler_that_takes_what_the_schema_lets_through_is_accepted(handler):
     assert call(registry, "a", {"a": 1, "b": 2}).content == "1 2"
 
 
-@pytest.mark.parametrize(
-    "handler",
-    [
-        pytest.param(lambda: 0, id="takes nothing"),
-        pytest.param(lambda a: 0, id="one too few"),
-        pytest.param(lambda b: 0, id="the other one"),
-        pytest.param(lambda a, b: 0, id="needs an optional one"),
-        pytest.param(lambda a, c, b=1: 0, id="needs what is no property"),
-        pytest.param(lambda a, b=1, *, c: 0, id="needs another keyword"),
-        pytest.param(lambda a, b=1, /: 0, id="takes positions only"),
-        pytest.param(lambda *args: 0, id="takes any position"),
-        pytest.param(Methods.take, id="method without its object"),
-        *[None, "a", max],  # max has no signature to be had
-    ],
-)
-def test_a_handler_that_cannot_take_it_is_refused_with_tool_and_source(handler):
-    misfit = spec("a", handler, {"a": NUMBER, "b": NUMBER}, ["a"], source="mine")
+MISFITS = {
+    **{"takes nothing": lambda: 0, "one too few": lambda a: 0},
+    **{"the other one": lambda b: 0, "needs an optional one": lambda a, b: 0},
+    **{"needs what is no property": lambda a, c, b=1: 0, "no handler": None},
+    **{"needs another keyword": lambda a, b=1, *, c: 0, "a name": "a"},
+    **{"takes positions only": lambda a, b=1, /: 0, "any position": lambda *args: 0},
+    **{"method without its object": Methods.take, "no signature to be had": max},
+}
 
-    assert re.search("'a'.*mine", refused(misfit))
+
+@pytest.mark.parametrize("handler", MISFITS)
+def test_a_handler_that_cannot_take_it_is_refused_with_tool_and_source(handler):
+    misfit = spec("a", MISFITS[handler], {"a": NUMBER, "b": NUMBER}, ["a"], source="me")
+
+    assert re.search("'a'.*'me'", refused(misfit))
 
 
 @pytest.mark.parametrize("keywords", [{}, {"additionalProperties": True}])

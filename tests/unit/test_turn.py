@@ -217,7 +217,6 @@ def test_a_block_that_is_no_json_costs_no_other_block(chapter, odd):
         *[use("t1", "bash", {"\udfff": 1}), use("t1", "bash", {"command": "\ud800"})],
         *[{"type": "hologram", "\ud800": "x"}, {"type": "holo\ud800gram"}],
     ],
-    ids=range(6),
 )
 def test_lone_surrogates_are_replaced_and_the_block_stays(chapter, block):
     assert len(read(chapter, T("end_turn", block, text("b"))).content) == 2
@@ -245,7 +244,6 @@ def test_an_id_that_cannot_be_used_is_replaced_in_block_and_call(chapter, shape,
         *[["call_1", "", "call_2", "", "call_3"], ["t1", "t1", "call_2", "call_2"]],
         *[["toolu_01A", "call-2", "0", "x" * 200], ["call_0", "", "call_1", None] * 25],
     ],
-    ids=range(7),
 )
 def test_ids_are_unique_in_block_and_call_and_good_ones_stay(chapter, ids):
     turn = read(chapter, T("tool_use", *map(use, ids)))
