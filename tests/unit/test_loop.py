@@ -82,8 +82,7 @@ def test_complete_calls_are_run_whatever_the_stop_reason_says(talk, tmp_path, sa
 
     assert (result.stop_reason, result.final_text) == ("final_answer", "done")
     assert (result.turns, result.tool_calls) == (2, 1)
-    assert (tmp_path / "ran").exists()
-    assert talk.goes_on()
+    assert (tmp_path / "ran").exists() and talk.goes_on()
 
 
 def test_three_calls_of_a_turn_are_answered_in_one_message_in_call_order(talk):
@@ -141,8 +140,7 @@ def test_nothing_said_after_a_tool_result_is_no_answer(talk):
     result = talk.ask(T("tool_use", RUN), T("end_turn"), DONE)
 
     assert (result.stop_reason, result.turns) == ("no_answer", 2)
-    assert len(talk.messages) == 3
-    assert talk.goes_on()
+    assert len(talk.messages) == 3 and talk.goes_on()
 
 
 def test_a_pending_call_is_run_before_max_turns_stops_the_loop(talk, tmp_path):
@@ -309,36 +307,18 @@ def test_an_interrupt_in_a_shell_leaves_every_call_answered_truly(
     assert talk.goes_on()
 
 
-def raises(error):
-    def handler():
-        raise error
-
-    return handler
-
-
 def test_an_interrupt_in_a_handler_reaches_the_caller_with_its_results():
-    interrupting = spec("stop", raises(KeyboardInterrupt()))
-    ran = []
-    registry = registry_of(spec("fine", lambda: ran.append(1) or "ok"), interrupting)
-    talk = Talk(s02, registry)
+    def stop():
+        raise KeyboardInterrupt
+
+    talk = Talk(s02, registry_of(spec("fine", lambda: "ok"), spec("stop", stop)))
     calls = [use(f"t{i}", name, {}) for i, name in enumerate(["fine", "stop", "fine"])]
     with pytest.raises(s02.ToolsInterrupted) as caught:
         talk.ask(T("tool_use", *calls), DONE)
 
-    assert caught.value.blocks == talk.results() and len(ran) == 1
+    assert caught.value.blocks == talk.results()
     assert [b["tool_use_id"] for b in talk.results()] == ["t0", "t1", "t2"]
-    assert talk.goes_on()
-
-
-@pytest.mark.parametrize(
-    "error",
-    [ValueError("x"), SystemExit(0), GeneratorExit(), MemoryError(), RecursionError()],
-)
-def test_a_tool_may_raise_anything(error):
-    talk = Talk(s02, registry_of(spec("bad", raises(error))))
-    result = talk.ask(T("tool_use", use("t0", "bad", {})), DONE)
-
-    assert result.stop_reason == "final_answer" and talk.results()[0]["is_error"]
+    assert talk.said()[0] == "ok" and "not run" in talk.said()[2]
     assert talk.goes_on()
 
 

@@ -26,16 +26,11 @@ def surprise():
         raise RuntimeError("postgres://u:pw@h/db sk-123") from cause
 
 
-def expected():
-    raise s02.ToolFailure("no such file: a", code="file_not_found")
+def raiser(error):
+    def handler():
+        raise error
 
-
-def interrupt():
-    raise KeyboardInterrupt
-
-
-def leave():
-    raise SystemExit("bye")
+    return handler
 
 
 class OddError(Exception):
@@ -45,18 +40,13 @@ class OddError(Exception):
     __repr__ = __str__
 
 
-def odd():
-    raise OddError
-
-
-def nameless():
-    raise s02.ToolFailure("no", code="\ud800")
-
-
+MISSING = s02.ToolFailure("no such file: a", code="file_not_found")
 TOOLS = [
     *[spec("fine", lambda n=0: "x" * 100, INTEGER), spec("set", lambda: {1})],
-    *[spec("surprise", surprise), spec("expected", expected), spec("leave", leave)],
-    *[spec("interrupt", interrupt), spec("odd", odd), spec("nameless", nameless)],
+    *[spec("surprise", surprise), spec("expected", raiser(MISSING))],
+    *[spec("leave", raiser(SystemExit("bye"))), spec("odd", raiser(OddError()))],
+    *[spec("interrupt", raiser(KeyboardInterrupt()))],
+    *[spec("nameless", raiser(s02.ToolFailure("no", code="\ud800")))],
 ]
 
 
