@@ -240,14 +240,12 @@ def long_talk(chapter, tmp_path, turns, at_turn):
     tools = tmp_path if chapter is s01 else registry_of(spec("a", lambda: "fine"))
 
     def script():
-        for number in range(turns - 1):
+        for number in range(turns):
             at_turn(number)
-            yield T("tool_use", text("next"), use(f"t{number}", "a", {}))
-        at_turn(turns - 1)
-        yield T("end_turn", text("done"))
+            calls = [use(f"t{number}", "a", {})] * (number < turns - 1)
+            yield T("tool_use", text("next"), *calls)
 
-    talk = Talk(chapter, tools)
-    return talk.play(script(), max_turns=turns)
+    return Talk(chapter, tools).play(script(), max_turns=turns)
 
 
 @both_chapters

@@ -17,7 +17,7 @@ import time
 import pytest
 
 from s02_tool_dispatch import code as s02
-from tests.tools import calls, registry_of, spec
+from tests.tools import calls, raiser, registry_of, spec
 from tests.turns import T, Talk, shell, text, use
 
 PATIENCE = 20  # seconds until a test that hangs fails
@@ -38,13 +38,6 @@ def with_number(name, handler, is_safe=True):
 
 def safe(name, handler):
     return spec(name, handler, concurrent_safe=True)
-
-
-def raiser(error):
-    def handler():
-        raise error
-
-    return handler
 
 
 # --- In order ---
@@ -99,11 +92,13 @@ def test_calls_run_one_by_one_in_the_callers_thread_unless_all_are_safe(names):
 # --- Side by side ---
 
 
-def test_safe_calls_run_at_the_same_time():
+def test_safe_calls_run_at_the_same_time_also_beside_a_refused_one():
     barrier = threading.Barrier(4, timeout=PATIENCE)
-    tools = [safe("a", barrier.wait), safe("b", barrier.wait)]
-    results = registry_of(*tools).dispatch_many(calls("a", "b", "a", "b"))
+    registry = registry_of(safe("a", barrier.wait), safe("b", barrier.wait))
+    wrong = s02.ToolCall("x", "a", {"n": 1})
+    refused, *results = registry.dispatch_many([wrong, *calls("a", "b", "a", "b")])
 
+    assert refused.error_code == "invalid_arguments"
     assert sorted(result.content for result in results) == ["0", "1", "2", "3"]
 
 
@@ -143,16 +138,19 @@ def test_a_thousand_safe_calls_run_in_sixteen_threads_at_most():
     assert max(most) == s02.MAX_WORKERS == 16
 
 
-def test_no_call_of_a_batch_runs_twice_or_is_lost_however_often_threads_switch():
-    ran = collections.deque()
-    registry = registry_of(with_number("a", lambda n: ran.append(n)))
+def test_each_call_of_a_batch_runs_and_is_recorded_once_however_threads_switch():
+    ran, records = collections.deque(), collections.deque()
+    tool = with_number("a", lambda n: ran.append(n))
+    registry = registry_of(tool, trace=lambda record: records.append(record))
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         for _ in range(20):
-            ran.clear()
+            ran.clear(), records.clear()
             results = registry.dispatch_many(numbered(500))
             assert sorted(ran) == list(range(500)) and len(results) == 500
+            assert {r.tool_use_id for r in records} == {f"t{n}" for n in range(500)}
+            assert len(records) == 500
     finally:
         sys.setswitchinterval(interval)
 
@@ -181,16 +179,6 @@ def test_a_call_that_fails_costs_its_siblings_nothing(is_safe, bad):
     assert codes == ["execution_error", None, "execution_error", None]
 
 
-def test_a_refused_call_among_safe_ones_does_not_stop_them_running_together():
-    barrier = threading.Barrier(2, timeout=PATIENCE)
-    wrong = s02.ToolCall("x", "a", {"n": 1})
-    both = calls("a", "a")
-    results = registry_of(safe("a", barrier.wait)).dispatch_many([wrong, *both])
-
-    codes = [result.error_code for result in results]
-    assert codes == ["invalid_arguments", None, None]
-
-
 def test_each_worker_sees_a_copy_of_the_callers_context():
     variable = contextvars.ContextVar("variable", default="nothing")
     barrier = threading.Barrier(3, timeout=PATIENCE)
@@ -202,11 +190,10 @@ def test_each_worker_sees_a_copy_of_the_callers_context():
         barrier.wait()
         return f"{seen}, {variable.get()}"
 
-    variable.set("the caller's")
+    variable.set("mine")
     results = registry_of(with_number("a", handler)).dispatch_many(numbered(3))
-    expected = [f"the caller's, set by {n}" for n in range(3)]
-    assert [result.content for result in results] == expected
-    assert variable.get() == "the caller's"
+    assert [r.content for r in results] == [f"mine, set by {n}" for n in range(3)]
+    assert variable.get() == "mine"
 
 
 # --- Interrupted ---
@@ -298,19 +285,16 @@ class Batch:
         """The blocks, and how long it took after the signal."""
         with pytest.raises(s02.ToolsInterrupted) as caught:
             self.registry.dispatch_many(numbered(40))
-        return caught.value.blocks, time.monotonic() - self.sent
-
-    def end(self):
-        """Let the threads finish, and wait for all forty records."""
-        self.release.set()
+        seconds = time.monotonic() - self.sent
+        self.release.set()  # the threads finish: wait for all forty records
         assert all(self.recorded.acquire(timeout=PATIENCE) for _ in range(40))
+        return caught.value.blocks, seconds
 
 
 @NO_SIGNALS
 def test_an_interrupt_of_a_batch_is_at_once_starts_no_more_and_records_each(ctrl_c):
     batch = Batch()
     blocks, seconds = batch.run()
-    batch.end()
 
     ids = [f"t{n}" for n in range(40)]
     assert seconds < 5 and len(batch.started) == s02.MAX_WORKERS

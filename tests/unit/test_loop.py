@@ -106,18 +106,6 @@ def test_a_paused_turn_is_sent_back_as_it_came_and_resumed(talk):
     assert talk.goes_on()
 
 
-@pytest.mark.parametrize(
-    "said", ["end_turn", "stop_sequence", "length", "tool_use", "stop", "", None]
-)
-def test_text_without_a_call_is_the_final_answer(talk, said):
-    result = talk.ask(T(said, THINKING, text("42")), DONE)
-
-    assert (result.stop_reason, result.final_text) == ("final_answer", "42")
-    assert result.provider_stop_reason == said
-    assert (result.turns, result.tool_calls) == (1, 0)
-    assert talk.goes_on()
-
-
 STOPS = ["end_turn", "tool_use", "stop_sequence", "pause_turn", None, "x"]
 NOTHING = [
     *[T(said, *blank) for said in STOPS for blank in ([], [text(None)], [text(" ")])],
@@ -174,20 +162,23 @@ def test_max_turns_below_one_is_refused_before_any_request(talk, most):
     assert talk.provider.requests == 0 and len(talk.messages) == 1
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        '<tool_use name="bash">{"command": "touch ran"}</tool_use>',
-        '{"type": "tool_use", "name": "bash", "input": {"command": "touch ran"}}',
-        "```bash\ntouch ran\n```",
-        "<function_calls><invoke name='bash'>touch ran</invoke></function_calls>",
-    ],
-)
-def test_a_call_written_as_text_is_never_run(talk, tmp_path, words):
-    result = talk.ask(T("tool_use", text(words)), DONE)
+AS_TEXT = [
+    '<tool_use name="bash">{"command": "touch ran"}</tool_use>',
+    '{"type": "tool_use", "name": "bash", "input": {"command": "touch ran"}}',
+    "<function_calls><invoke name='bash'>touch ran</invoke></function_calls>",
+    "```bash\ntouch ran\n```",
+]
+
+
+@pytest.mark.parametrize("said", ["end_turn", "stop_sequence", "tool_use", "", None])
+@pytest.mark.parametrize("words", [*AS_TEXT, "42"])
+def test_text_without_a_call_is_the_final_answer(talk, tmp_path, said, words):
+    result = talk.ask(T(said, THINKING, text(words)), DONE)
 
     assert (result.stop_reason, result.final_text) == ("final_answer", words)
-    assert result.tool_calls == 0 and not (tmp_path / "ran").exists()
+    assert result.provider_stop_reason == said
+    assert (result.turns, result.tool_calls) == (1, 0)
+    assert not (tmp_path / "ran").exists() and talk.goes_on()
 
 
 def test_server_side_blocks_are_sent_back_and_never_dispatched(talk, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 from s02_tool_dispatch import code as s02
 from tests.api_rules import RequestRules
-from tests.tools import call, calls, raising, registry_of, returning, spec
+from tests.tools import call, calls, raiser, raising, registry_of, returning, spec
 
 FAILED = "execution_error"
 MILLIONS = 5_000_000
@@ -72,11 +72,9 @@ def nested(depth):
 def accepted(result):
     """The API takes the result."""
     said = {"type": "tool_use", "id": "t1", "name": "a", "input": {}}
-    history = [
-        {"role": "user", "content": "go"},
-        {"role": "assistant", "content": [said]},
-        {"role": "user", "content": [result.to_protocol_block()]},
-    ]
+    history = [{"role": "user", "content": "go"}]
+    history += [{"role": "assistant", "content": [said]}]
+    history += [{"role": "user", "content": [result.to_protocol_block()]}]
     RequestRules().check(history, returning(None).model_schemas())
     return True
 
@@ -208,13 +206,6 @@ def test_async_tools_run_side_by_side_in_threads():
 SECRET = "postgres://u:pw@h/db /home/x sk-123"
 
 
-def raiser(error):
-    def handler():
-        raise error
-
-    return handler
-
-
 def with_cause():
     error = RuntimeError("outer " + SECRET)
     error.__cause__ = KeyError(SECRET)
@@ -285,26 +276,18 @@ def test_an_expected_failure_hides_the_exception_it_came_from():
 # --- One text that can be stored, sent and is not too long ---
 
 
-CUT = [returning("x" * MILLIONS), returning(["x" * MILLIONS])]
-CUT += [raising(s02.ToolFailure("x" * MILLIONS))]
+@pytest.mark.parametrize("size", [40_000, 100_000, MILLIONS])
+def test_too_long_a_text_is_cut_to_both_ends_around_the_number_that_is_missing(size):
+    letters = "".join(map(chr, range(0x4E00, 0x9E00)))
+    whole = (letters * (size // 20_000))[:size]
+    content = call(returning(whole)).content
+    head, marker, tail = re.split(r"([\x00-\x7f]+)", content)
 
-
-@pytest.mark.parametrize("registry", CUT, ids=["text", "JSON", "failure"])
-def test_millions_of_characters_are_cut_to_both_ends(registry):
-    content = call(registry).content
-
-    assert len(content) <= s02.MAX_RESULT_CHARS == 30_000
-    assert content.rstrip('"]').endswith("xxx") and content.count("x") > 29_000
-
-
-@pytest.mark.parametrize("size", [30_001, 100_000])
-def test_the_marker_counts_exactly_what_is_missing(size):
-    whole = "".join(chr(0x4E00 + i % 20_000) for i in range(size))
-    head, marker, tail = re.split(r"([\x00-\x7f]+)", call(returning(whole)).content)
-
-    assert whole.startswith(head) and whole.endswith(tail)
+    assert 29_000 < len(content) <= s02.MAX_RESULT_CHARS == 30_000
+    assert whole.startswith(head) and whole.endswith(tail) and len(tail) > 10_000
     assert str(size - len(head) - len(tail)) in marker.replace(",", "")
     assert call(returning(whole[:30_000])).content == whole[:30_000]
+    assert call(returning(whole[:30_001])).content != whole[:30_001]
 
 
 MADE = [

@@ -240,51 +240,30 @@ class HostileArray(list):
     __iter__ = __len__ = __getitem__ = __eq__ = __repr__ = Hostile.refuse
 
 
-NO_JSON = {
-    **{"not a number": math.nan, "infinite": math.inf, "minus infinite": -math.inf},
-    **{"bytes": b"x", "set": {1}, "complex": 1j, "function": len, "class": int},
-    **{"tuple": (1, 2), "object": object(), "hostile": Hostile()},
-    "unhashable": Unhashable(),
-}
-PLACES = {
-    "of an argument": lambda value: {"v": value},
-    "inside": lambda value: {"v": [1, [{"a": {"b": value}}]]},
-    "of an unknown argument": lambda value: {"w": value},
-    "as the arguments": lambda value: value,
-}
-SCHEMAS = {
-    "open": {"type": "object"},
-    **{
-        "typed": of_open({"type": "number"}),
-        "enum": of_open({"enum": ["x", 1, [], {}]}),
-    },
-    "bounds": of_open({"minimum": 1, "maximum": 5}),
-    "items": of_open({"items": {"items": {}}}),
-}
+NO_JSON = [math.nan, math.inf, -math.inf, b"x", {1}, 1j, len, int, (1, 2), object()]
+NO_JSON += [Hostile(), Unhashable()]
+LOOKALIKE = [HostileText("x"), HostileNumber(5), HostileObject(a=1), HostileArray([1])]
+PLACES = [
+    *[lambda value: {"v": value}, lambda value: {"v": [1, [{"a": {"b": value}}]]}],
+    *[lambda value: {"w": value}, lambda value: value],
+]
+SCHEMAS = [{"type": "object"}, of_open({"type": "number"})]
+SCHEMAS += [of_open({"enum": ["x", 1, [1], {}]}), of_open({"items": {"items": {}}})]
+SCHEMAS += [of_open({"minimum": 1, "maximum": 5})]
 
 
-@pytest.mark.parametrize("value", NO_JSON)
-def test_what_is_no_json_is_a_problem_wherever_it_is(value):
+@pytest.mark.parametrize("number", range(len(NO_JSON + LOOKALIKE)))
+def test_what_is_no_json_is_a_problem_and_nothing_raises(number):
+    value = [*NO_JSON, *LOOKALIKE][number]
     for schema, place in itertools.product(SCHEMAS, PLACES):
-        said = s02.compile_schema(SCHEMAS[schema])(PLACES[place](NO_JSON[value]))
-        assert said, f"{value} {place}, {schema}"
-        assert all(isinstance(problem, str) for problem in said)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [HostileText("x"), HostileNumber(5), HostileObject(a=1), HostileArray([1])],
-    ids=["text", "number", "object", "array"],
-)
-def test_a_value_that_only_looks_like_json_raises_nothing(value):
-    for schema, place in itertools.product(SCHEMAS.values(), PLACES.values()):
         said = s02.compile_schema(schema)(place(value))
+        assert said or number >= len(NO_JSON), f"{schema}"
         assert all(isinstance(problem, str) for problem in said)
 
 
 @pytest.mark.parametrize("name", [5, None, True, (1,), b"v", 5.5, object(), Hostile])
 def test_a_name_that_is_no_text_is_a_problem(name):
-    for schema in SCHEMAS.values():
+    for schema in SCHEMAS:
         check = s02.compile_schema(schema)
         assert check({name: 1}) and check({"v": {name: 1}})
 
@@ -314,7 +293,7 @@ def test_arguments_nested_100_deep_pass_and_101_deep_do_not(wrap, innermost):
 def test_arguments_of_any_depth_are_a_problem_told_in_bounds(wrap):
     endless = {}
     endless["v"] = endless
-    for schema in [{"type": "object"}, *SCHEMAS.values()]:
+    for schema in SCHEMAS:
         for arguments in (deep(1_000, wrap, 1), deep(5_000, wrap, 1), endless):
             said = s02.compile_schema(schema)(arguments)
             assert said and len(said[0]) < 2_000
