@@ -420,27 +420,30 @@ CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"
 SETTINGS = (*CREDENTIALS, "MODEL_ID", "ANTHROPIC_MODEL")
 MAX_ATTEMPTS = 4  # of one request
 MAX_PAUSE_SECONDS = 60  # a server that asks for more is not waited for
-MAY_PASS = (
-    r"^(408|409|429|5..|200 (overloaded|rate_limit|api|timeout)_error)\b"
-    r"|^API\w+Error(?! \((Local|Unsupported)Protocol)|^JSONDecodeError"
+NO_CREDIT = (
+    "^402|billing|(credit|account).balance|current.quota"
+    "|insufficient.(balance|quota)|\u4f59\u989d"
 )
-NEXT_STEP = {  # for the first pattern that is found in "status kind: words"
-    r"^402|billing|(credit|account).balance|current.quota|insufficient.(balance|quota)"
-    r"|\u4f59\u989d": "look at your account: its credit, or a limit on spending",
-    r"^413|^(200|400|422) .*(too long|too many tokens|maximum context|token limit"
-    r"|max(imum)? length|context.(length|window|size|limit)|input.(length|token))": (
-        "/new begins a new conversation"
-    ),
-    r"^401|^403": "check the key or token",
-    r"^429|^200 rate": "a limit is reached: ask again later",
-    r"^408|^409|^5|^200 (over|api|time)": "the provider is busy: ask again later",
-    r"^[234]": "check the model and ANTHROPIC_BASE_URL (the SDK adds /v1/messages)",
-    r"^TypeError": "set ANTHROPIC_API_KEY in .env",
-    r"^ModuleNotFoundError": "pip install -r requirements.txt",
-    r"^(OS|Unicode|Permission)\w*Error": ".env must be UTF-8 text that you may read",
-    r"LocalProtocolError": "check the key or token: it cannot be sent",
-    r"": "check the network, the proxy and ANTHROPIC_BASE_URL",
-}
+TOO_LONG = (
+    "too long|too many tokens|(maximum|max).(context|length)|token limit"
+    "|context.(length|window|size|limit)|input.(length|token)"
+)
+# What is found first in "status kind: words" decides: may it pass, and what to do next.
+CAUSES = (
+    (NO_CREDIT, False, "look at your account: its credit, or a limit on spending"),
+    (f"^413|^(200|400|422) .*({TOO_LONG})", False, "/new begins a new conversation"),
+    ("^40[13]", False, "check the key or token"),
+    ("^429|^200 rate", True, "a limit is reached: ask again later"),
+    ("^40[89]|^5|^200 (over|api|time)", True, "the provider is busy: ask again later"),
+    ("^[234]", False, "check the model and ANTHROPIC_BASE_URL (/v1/messages is added)"),
+    ("^TypeError", False, "set ANTHROPIC_API_KEY in .env"),
+    ("^ModuleNotFoundError", False, "pip install -r requirements.txt"),
+    ("^(OS|Unicode|Permission)", False, ".env must be UTF-8 text that you may read"),
+    ("LocalProtocolError", False, "check the key or token: it cannot be sent"),
+    ("UnsupportedProtocol|^ValueError", False, "check the base URL and the proxy"),
+    ("^API|^JSON", True, "check the network, the proxy and ANTHROPIC_BASE_URL"),
+    ("", False, "check ANTHROPIC_BASE_URL and the installed packages"),
+)
 
 
 class ScriptedProvider:
@@ -521,20 +524,24 @@ class AnthropicProvider:
             return 0
         headers = field(field(error, "response"), "headers") or {}
         told = headers.get("x-should-retry")
-        passing = told == "true" or (told != "false" and re.search(MAY_PASS, said))
+        passes = told == "true" or (told != "false" and cause_of(said)[1])
         pause = asked_pause(headers, 2.0 ** (attempt - 2))
-        if passing and pause > MAX_PAUSE_SECONDS:
+        if passes and pause > MAX_PAUSE_SECONDS:
             raise given_up(f"{said}; it asks for a pause of {pause:.6g} seconds")
-        if not passing or attempt >= MAX_ATTEMPTS:
+        if not passes or attempt >= MAX_ATTEMPTS:
             raise given_up(said) from error
         say(printable(f"{said}; trying again in {pause:.3g} seconds."), "2")
         return pause
 
 
+def cause_of(said: str) -> tuple[str, bool, str]:
+    """The row of CAUSES that fits: pattern, whether it may pass, next step."""
+    return next(cause for cause in CAUSES if re.search(cause[0], said, re.I))
+
+
 def given_up(said: str) -> ProviderError:
-    """What was said, and the next step that fits its cause."""
-    steps = [NEXT_STEP[cause] for cause in NEXT_STEP if re.search(cause, said, re.I)]
-    return ProviderError(f"{said}; {steps[0]}.")
+    """What was said, and the next step."""
+    return ProviderError(f"{said}; {cause_of(said)[2]}.")
 
 
 def in_one_line(error: Exception, secrets: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Wrong solutions of lab 4; the format is in README.md."""
+"""Wrong solutions of lab 4; the format is in FORMAT.md."""
 
 SNAPSHOT = "test_a_running_session_keeps_its_tools_and_a_new_one_sees_the_upgrade"
 REMOVED = "test_a_source_that_is_removed_is_gone_for_new_sessions_only"

@@ -1,4 +1,4 @@
-"""Wrong solutions of lab 5; the format is in README.md."""
+"""Wrong solutions of lab 5; the format is in FORMAT.md."""
 
 WHOLE = "test_a_file_is_copied_whole"
 LOOKS = "test_the_context_is_asked_before_and_after_each_chunk"

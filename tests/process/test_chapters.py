@@ -16,22 +16,15 @@ from tests.chapters import (
 )
 
 SCRIPT = """
-import os, sys, time
+import os, sys
 if "--env" in sys.argv:
     print(sorted(os.environ), repr(sys.stdin.read()), os.getcwd())
     sys.exit(3)
-while True:
-    try:
-        line = input("prompt> ")
-        if line == "wait":
-            print("waiting", flush=True)
-            time.sleep(60)
-        print("got", line, sys.stdin.isatty())
-    except KeyboardInterrupt:
-        print("interrupted")
-    except EOFError:
-        print("bye")
-        sys.exit(4)
+try:
+    input("prompt> ")
+except EOFError:
+    print("bye")
+    sys.exit(4)
 """
 
 
@@ -48,26 +41,6 @@ def talk(repo):
     with Conversation(repo, "chapter", env=scrubbed_env(repo / "home")) as talk:
         talk.expect("prompt> ")
         yield talk
-
-
-def test_a_line_is_typed_and_answered_without_an_echo(talk):
-    talk.send("hello \u4f60\u597d")
-    talk.expect("got hello \u4f60\u597d True\n")
-    assert talk.transcript.count("hello") == 1
-
-
-def test_control_c_interrupts_what_is_running(talk):
-    talk.send("wait")
-    talk.expect("waiting")
-    talk.interrupt()
-    talk.expect("interrupted\nprompt> ")
-
-
-def test_a_signal_to_the_process_interrupts_it(talk):
-    talk.send("wait")
-    talk.expect("waiting")
-    talk.interrupt_process()
-    talk.expect("interrupted\nprompt> ")
 
 
 def test_control_d_ends_the_input_and_the_exit_code_comes_back(talk):
@@ -91,12 +64,6 @@ def test_a_chapter_that_does_not_end_is_told_and_killed(repo):
     assert talk.process.returncode == -signal.SIGKILL
 
 
-def test_the_end_of_a_chapter_ends_the_waiting(talk):
-    talk.eof()
-    with pytest.raises(AssertionError, match="bye"):
-        talk.expect("never")
-
-
 def test_a_run_has_a_scrubbed_environment_and_an_empty_input(repo, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     monkeypatch.setenv("ALL_PROXY", "socks5://localhost:1")
@@ -105,12 +72,6 @@ def test_a_run_has_a_scrubbed_environment_and_an_empty_input(repo, monkeypatch):
     assert "ANTHROPIC" not in ran.stdout and "PROXY" not in ran.stdout
     assert "'EXTRA', 'HOME'" in ran.stdout and f"'' {repo}" in ran.stdout
     assert ran.returncode == 3
-
-
-def test_a_run_gets_its_input(repo):
-    env = scrubbed_env(repo / "home")
-    ran = run_chapter(repo, "chapter", "--env", env=env, stdin="caf\u00e9")
-    assert "'caf\u00e9'" in ran.stdout
 
 
 def test_a_copy_of_the_chapters_has_no_settings_file(tmp_path):

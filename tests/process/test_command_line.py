@@ -18,7 +18,7 @@ from tests.chapters import (
     run_chapter,
     scrubbed_env,
 )
-from tests.messages_api import MessagesAPI, reply, request_types, text, use
+from tests.messages_api import MessagesAPI, per_chapter, reply, text, use
 
 both_chapters = pytest.mark.parametrize("chapter", CHAPTERS)
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX terminal or shell")
@@ -160,9 +160,6 @@ def test_the_demo_gives_the_same_bytes_in_any_environment(
 
 
 def test_the_drill_gives_the_same_bytes_on_every_python(repo):
-    if not (repo / "s02_tool_dispatch" / "drill.py").exists():
-        pytest.skip("there is no drill.py yet")
-
     def run(python):
         command = [python, "-S", "-B", "-m", "s02_tool_dispatch.drill"]
         ran = subprocess.run(
@@ -179,7 +176,7 @@ def test_the_drill_gives_the_same_bytes_on_every_python(repo):
 # --- 3. The start ---
 
 HEAVY = {"anthropic", "dotenv", "asyncio", "concurrent.futures", "ssl", "http"}
-LATE = HEAVY | {"hashlib", "subprocess", "tempfile", "threading", "traceback"}
+LATE = HEAVY | {"hashlib", "subprocess", "tempfile", "traceback"}
 
 
 @both_chapters
@@ -239,20 +236,6 @@ def test_a_closed_stream_is_no_reason_to_complain(
     assert "Traceback" not in ran.stderr and "Error" not in ran.stderr
 
 
-@posix
-@both_chapters
-def test_a_pipe_that_nobody_reads_from_the_start_is_quiet(repo, env, chapter):
-    reader, writer = os.pipe()
-    os.close(reader)
-    command = [sys.executable, str(repo / chapter / "code.py"), "--demo"]
-    with os.fdopen(writer, "w") as stdout:
-        ran = subprocess.run(
-            command, env=env, stdout=stdout, stderr=subprocess.PIPE, timeout=60
-        )
-
-    assert (ran.returncode, ran.stderr) == (1, b"")
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @both_chapters
 def test_a_full_disk_is_one_sentence(repo, env, chapter):
@@ -296,6 +279,8 @@ STARTS = {
     "piped": ("printf '%s\\n\\n two ' \"$QUESTION\" | CODE", {"QUESTION": QUESTION}),
     "ascii": ("CODE -p $'caf\\xe9' <&-", {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}),
     "closed": ("CODE <&-", {}),
+    "named": ("CODE -p /new", {}),
+    "new": ("printf 'one\\n  /new \\ntwo' | CODE", {}),
 }
 
 
@@ -305,7 +290,7 @@ def started(tmp_path_factory):
         (folder / "hostile.txt").write_text(f"{HOSTILE}\nend\n", newline="")
         repo, ran = chapter_copy(folder), {}
         call = reply("tool_use", text(HOSTILE + ANSWER), READ_IT[chapter], NAMED)
-        with MessagesAPI([DONE, DONE, call, DONE]) as api:
+        with MessagesAPI([DONE, DONE, call, DONE, DONE, DONE, DONE]) as api:
             env = scrubbed_env(folder / "home", ANTHROPIC_API_KEY="k")
             env["ANTHROPIC_BASE_URL"] = api.base_url
             for how, (line, extra) in STARTS.items():
@@ -313,12 +298,7 @@ def started(tmp_path_factory):
                 ran[how] = shell(line, repo, chapter, {**env, **extra})
         return ran, api
 
-    if sys.platform == "win32":
-        pytest.skip("a POSIX shell")
-    request_types()  # before there are threads: it changes the SDK for a moment
-    folders = {chapter: tmp_path_factory.mktemp(chapter) for chapter in CHAPTERS}
-    with ThreadPoolExecutor(len(CHAPTERS)) as pool:
-        return {one: pool.submit(run, one, folders[one]) for one in CHAPTERS}
+    return per_chapter(run, tmp_path_factory)
 
 
 @both_chapters
@@ -329,6 +309,16 @@ def test_questions_are_read_from_a_pipe_until_it_ends(started, chapter):
     assert asked[:2] == [QUESTION, "two"]
     assert (ran["piped"].returncode, ran["piped"].stderr) == (0, "")
     assert ran["piped"].stdout.count("final_answer") == 2
+
+
+@both_chapters
+def test_new_forgets_in_a_conversation_and_is_a_question_with_p(started, chapter):
+    ran, api = started[chapter].result()
+    asked = [[m["content"] for m in one["messages"]] for one in api.requests[-3:]]
+
+    assert asked == [["/new"], ["one"], ["two"]]
+    assert ran["new"].stdout.count("A new conversation") == 1
+    assert "waiting" not in ran["new"].stdout
 
 
 @both_chapters

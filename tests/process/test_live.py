@@ -6,13 +6,13 @@ One process per chapter and mode: the tests look at what it left behind.
 from __future__ import annotations
 
 import json
-import sys
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from s01_agent_loop import code as s01
 from tests.chapters import (
     CHAPTERS,
     Conversation,
@@ -22,9 +22,8 @@ from tests.chapters import (
 )
 from tests.messages_api import (
     MessagesAPI,
-    raw,
+    per_chapter,
     reply,
-    request_types,
     text,
     thinking,
     use,
@@ -34,7 +33,6 @@ both_chapters = pytest.mark.parametrize("chapter", CHAPTERS)
 KEY = "sk-live-1234"
 DONE = reply("end_turn", text("done"))
 HOLOGRAM = {"type": "hologram", "beam": [1, None]}
-BARE = {"type": "message", "role": "assistant", "stop_reason": "end_turn"}
 ANSWER_IN_CHINESE = "\u5199\u597d\u4e86"
 QUESTION_IN_CHINESE = "\u5199\u4e00\u4e2a\u6587\u4ef6"
 
@@ -62,14 +60,6 @@ class Ran:
 
 def bash(tool_use_id, command):
     return use(tool_use_id, "bash", {"command": command})
-
-
-def per_chapter(run, tmp_path_factory) -> dict[str, Future]:
-    """Run something for each chapter, side by side; a failure waits for its test."""
-    request_types()  # before there are threads: it changes the SDK for a moment
-    folders = {chapter: tmp_path_factory.mktemp(chapter) for chapter in CHAPTERS}
-    with ThreadPoolExecutor(len(CHAPTERS)) as pool:
-        return {one: pool.submit(run, one, folders[one]) for one in CHAPTERS}
 
 
 # --- 1. One question: -p ---
@@ -131,22 +121,14 @@ def test_a_reply_comes_back_with_its_thinking_first_and_unchanged(asked, chapter
 
 
 @both_chapters
-def test_every_request_begins_with_the_same_bytes(asked, chapter):
-    requests = asked[chapter].result().api.requests
-    fixed = {json.dumps([one["system"], one["tools"]]) for one in requests}
-
-    assert len(fixed) == 1
-    assert {one["model"] for one in requests} == {"m-1"}
-    assert "work" in str(requests[0]["system"])
-
-
-@both_chapters
 def test_the_start_line_says_model_host_folder_and_the_risk(asked, chapter):
     ran = asked[chapter].result()
     start = ran.screen.partition("I look first.")[0]
 
-    for words in ("m-1", "127.0.0.1", str(ran.folder), "any command", "Ctrl-C"):
+    for words in ("m-1", "127.0.0.1", str(ran.folder), "any command", "Ctrl-C", "/new"):
         assert words in start
+    assert {one["model"] for one in ran.api.requests} == {"m-1"}
+    assert str(ran.folder) in ran.api.requests[0]["system"]
     assert KEY not in ran.screen
 
 
@@ -164,9 +146,10 @@ def test_a_model_works_with_all_five_tools_on_real_files(asked):
 # --- 2. A conversation, with everything that endpoints send ---
 
 
-def reply_of(**fields):
-    """A message with exactly these fields besides type, role and stop reason."""
-    return raw(json.dumps({**BARE, **fields}).encode())
+def counted(*counts):
+    """An answer with these counts, in the order of `Usage`."""
+    usage = dict(zip(s01.Usage._fields, counts, strict=False))
+    return reply("end_turn", text("done"), usage=usage)
 
 
 # question: (the replies to it, what the screen then says)
@@ -197,8 +180,14 @@ REPLIES = {
         "Error",
     ),
     "call with end_turn": ([reply("end_turn", bash("t7", "echo ran")), DONE], "  ran"),
-    "content a string": ([reply_of(content="plain words")], "plain words"),
-    "no usage": ([reply_of(content=[{"type": "text", "text": "bare"}])], "bare"),
+    "content a string": ([reply("end_turn", content="plain words")], "plain words"),
+    "all counts": (
+        [counted(2_000, 5, 30_000, 100)],
+        "32,100 tokens in (30,000 cached), 5",
+    ),
+    "counts partly missing": ([counted(7, 5)], " 7 tokens in (0 cached), 5 out"),
+    "counts strange": ([counted("9", -1, None, 2.5)], "1 turns, 0 tool calls]"),
+    "no usage": ([reply("end_turn", text("bare"), usage=None)], "tool calls]"),
     "no stop reason": ([reply(None, text("whole"))], "final_answer"),
     "other stop reason": ([reply("length", text("whole"))], "length"),
     "half a character": ([reply("end_turn", text("half \ud83d"))], "final_answer"),
@@ -229,8 +218,6 @@ def talked(tmp_path_factory):
                 code = talk.wait()
         return Ran(api, folder, code, talk.transcript)
 
-    if sys.platform == "win32":
-        pytest.skip("Windows has no pseudo terminal")
     return per_chapter(run, tmp_path_factory)
 
 
@@ -255,6 +242,22 @@ def test_a_conversation_keeps_every_question_that_something_came_of(talked, chap
 
 
 @both_chapters
+def test_every_request_continues_the_bytes_of_the_one_before(talked, chapter):
+    """What the cache needs; only a question that came to nothing is taken back."""
+    requests = talked[chapter].result().api.requests
+    fixed = {json.dumps([one["tools"], one["system"]]) for one in requests}
+    histories = [one["messages"] for one in requests]
+
+    assert (len(fixed), len(requests) > 20) == (1, True)
+    for before, after in pairwise(histories):
+        taken_back = before[-1]["content"] in LEAVES_NOTHING
+        kept = before[:-1] if taken_back else before
+        assert json.dumps(after).startswith(json.dumps(kept)[:-1])
+        assert len(after) > len(kept)
+    assert {str(one["cache_control"]) for one in requests} == {"{'type': 'ephemeral'}"}
+
+
+@both_chapters
 @pytest.mark.parametrize(
     "question, blocks",
     [
@@ -273,28 +276,3 @@ def test_a_conversation_sends_every_block_back_as_it_came(
     ran = talked[chapter].result()
 
     assert ran.after(question)[0] == {"role": "assistant", "content": blocks}
-
-
-@both_chapters
-@pytest.mark.parametrize(
-    "question, failed",
-    [
-        pytest.param("id used before", [False], id="id-used-before"),
-        pytest.param("one id for two", [False, False], id="one-id-for-two"),
-        pytest.param("no id", [False, False], id="no-id"),
-        pytest.param("input a text", [True], id="input-a-text"),
-        pytest.param("input missing", [True], id="input-missing"),
-        pytest.param("input not finite", [True], id="input-not-finite"),
-        pytest.param("tool nobody has", [True], id="unknown-tool"),
-        pytest.param("call with end_turn", [False], id="call-with-end-turn"),
-        pytest.param("cut call", [True], id="cut-call"),
-    ],
-)
-def test_every_call_in_a_conversation_gets_its_one_result(
-    talked, chapter, question, failed
-):
-    said, results = talked[chapter].result().after(question)[:2]
-    calls = [block["id"] for block in said["content"] if block["type"] == "tool_use"]
-
-    assert [block["tool_use_id"] for block in results["content"]] == calls
-    assert [block.get("is_error", False) for block in results["content"]] == failed

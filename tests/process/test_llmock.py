@@ -93,7 +93,7 @@ def test_every_exchange_with_the_peer_ends_with_an_answer(talked, chapter):
 
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.count("[final_answer: ") == 3
-    assert ran.stdout.count("[final_answer: 2 turns, 1 tool calls]") == 2
+    assert ran.stdout.count("[final_answer: 2 turns, 1 tool calls") == 2
 
 
 @both_chapters

@@ -6,6 +6,7 @@ them), so the rows of the tables of settings take turns between the chapters.
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import os
@@ -13,12 +14,14 @@ import re
 import socket
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
+import time
+from dataclasses import dataclass, field, replace
+from email.utils import formatdate
+from typing import NamedTuple
 
 import pytest
 
+from s01_agent_loop import code as s01
 from tests.chapters import (
     CHAPTERS,
     Conversation,
@@ -27,13 +30,13 @@ from tests.chapters import (
     scrubbed_env,
 )
 from tests.messages_api import (
+    Answer,
     MessagesAPI,
-    api_error,
     drop,
     html,
+    per_chapter,
     raw,
     reply,
-    request_types,
     status,
     text,
     use,
@@ -41,73 +44,146 @@ from tests.messages_api import (
 
 both_chapters = pytest.mark.parametrize("chapter", CHAPTERS)
 KEY = "sk-live-1234"
+K, T, URL = "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"
 DONE = reply("end_turn", text("done"))
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-# --- 1. In a conversation ---
+# --- 1. In a conversation: the servers' moods, one question for each ---
 
-ERROR_WITH_200 = raw(b'{"type": "error", "error": {"type": "x", "message": "no"}}')
-OTHER_API = raw(b'{"object": "chat.completion", "choices": [], "usage": {}}')
 
-# question: (the answers to its one request, words of the sentence)
-FAILURES = {
-    "refused key": ([api_error(401, f"wrong: {KEY}")], ["wrong", "key"]),
-    "forbidden": ([status(403)], ["scripted 403"]),
-    "bad request": ([status(400)], ["scripted 400"]),
-    "not found": ([status(404)], ["scripted 404", "model", "ANTHROPIC_BASE_URL"]),
-    "too large": ([status(413)], ["scripted 413"]),
-    "limited for good": ([status(429)] * 3, ["scripted 429"]),
-    "overloaded for good": ([status(529)] * 3, ["scripted 529"]),
-    "web page": ([html()], ["ANTHROPIC_BASE_URL"]),
-    "broken json": ([raw(b"{")], ["ANTHROPIC_BASE_URL"]),
-    "empty body": ([raw(b"")], ["ANTHROPIC_BASE_URL"]),
-    "a list": ([raw(b"[]")], ["ANTHROPIC_BASE_URL"]),
-    "an error with 200": ([ERROR_WITH_200], ["ANTHROPIC_BASE_URL"]),
-    "another api": ([OTHER_API], ["ANTHROPIC_BASE_URL"]),
-    "dropped": ([drop()] * 3, ["onnection"]),
-    "control characters": ([api_error(400, "\x1b[2J\r\x07clear\nme")], ["clear"]),
-    "a long story": ([api_error(400, "tell " * 20_000)], ["tell"]),
+class Case(NamedTuple):
+    """The answers to one question, each to one request, and what the screen says."""
+
+    answers: list[Answer]
+    said: list[str]  # in this order
+    never: str = "network"
+
+
+def error_of(kind: str, words: str) -> Answer:
+    """An error object under HTTP 200."""
+    error = {"type": kind, "message": words}
+    return raw(json.dumps({"type": "error", "error": error}).encode())
+
+
+IN_AN_HOUR = formatdate(time.time() + 3_630, usegmt=True)
+ENDPOINT, NEW, LATER = URL, "/new begins", "ask again later"
+WAITING = {
+    "a pause as asked": Case(
+        [status(429, retry_after=0.3), DONE], ["429", "in 0.3 seconds", "done"]
+    ),
+    "in milliseconds": Case(
+        [status(529, retry_after=99, retry_after_ms=20), DONE], ["0.02 s", "done"]
+    ),
+    "an hour": Case([status(429, retry_after=3600)], ["pause of 3600 s", LATER]),
+    "a date": Case([status(529, retry_after=IN_AN_HOUR)], ["pause of 3", LATER]),
+    "an hour in ms": Case([status(503, retry_after_ms=36e5)], ["of 3600 s", LATER]),
+    "negative": Case([status(429, retry_after=-1), DONE], ["in 0.5 s", "done"]),
+    "not a number": Case([status(429, retry_after="nan"), DONE], ["in 0.5 s", "done"]),
+    "a word": Case([status(429, retry_after="soon"), DONE], ["in 0.5 s", "done"]),
+    "nothing": Case([status(429, retry_after=""), DONE], ["in 0.5 s", "done"]),
+    "for ever": Case([status(429, retry_after=10**30)], ["pause of 1e+30 s", LATER]),
+    "busy for good": Case([status(529)] * 4, [*["again in 0 s"] * 3, "busy", LATER]),
+    "limited for good": Case([status(429)] * 4, [*["scripted 429"] * 4, "a limit"]),
+    "a fault, then another": Case(
+        [drop(), status(500), status(503), DONE],
+        ["onnection", "in 0.5 s", "500", "503", "done"],
+    ),
+    "cut short": Case(
+        [Answer(body=b'{"type": "mess', cut=True), raw(b""), DONE],
+        ["RemoteProtocolError", "JSONDecodeError", "done"],
+    ),
+    "told to try again": Case(
+        [status(400, x_should_retry="true", retry_after=0), DONE], ["400", "done"]
+    ),
+    "told to try for ever": Case(
+        [status(422, x_should_retry="true", retry_after=0)] * 4, ["scripted 422"] * 4
+    ),
+    "told not to": Case([status(529, x_should_retry="false")], ["529", LATER]),
+    "overloaded with 200": Case(
+        [error_of("overloaded_error", "Overloaded"), DONE], ["Overloaded", "done"]
+    ),
+}
+TOO_LONG = [
+    "prompt is too long: 210000 tokens > 200000 maximum",
+    "This model's maximum context length is 65536 tokens. You requested 70000",
+    "Input length 9000 exceeds the maximum length 8192",
+    "Your request exceeded model token limit: 8192",
+    "Too many tokens",
+    "the request exceeds the available context size",
+]
+ADVICE = {
+    **{one: Case([status(400, one)], [one[:30], NEW]) for one in TOO_LONG},
+    "after them": Case([DONE], ["done"]),
+    "too large": Case([status(413)], ["scripted 413", NEW]),
+    "took too long": Case([status(504, "took too long")] * 4, ["busy"], NEW),
+    "credit": Case([status(400, "Your credit balance is too low")], ["account"]),
+    "payment": Case([status(402)], ["402", "account"]),
+    "a field": Case([status(400, "max_tokens: 9 > 8")], ["max_tokens: 9", ENDPOINT]),
+    "a model": Case([status(404, "model: m-9")], ["model: m-9", "model", ENDPOINT]),
+    "unprocessable": Case([status(422)], ["422", ENDPOINT]),
+    "refused key": Case([status(401, f"wrong: {KEY}")], ["wrong: ***", "key or"]),
+    "forbidden": Case([status(403)], ["403", "key or token"]),
+    "a page": Case([html(404)], ["404", ": It;", ENDPOINT], "<"),
+    "a page with 200": Case([html()], ["200", ": It;", ENDPOINT], "Welcome"),
+    "a list": Case([raw(b"[]")], [ENDPOINT]),
+    "another error": Case([error_of("x", "no")], ["200 x: no", ENDPOINT]),
+    "another api": Case([raw(b'{"object": "completion", "usage": {}}')], [ENDPOINT]),
+    "strange errors": Case([raw(b'{"error": {"message": {}, "type": []}}')], ["200"]),
+    "control": Case([status(400, "\x1b[2J\r\x07clear\nme")], ["clear me"], "\x07"),
+    "a long story": Case([status(400, "tell " * 20_000)], ["tell"]),
+    "refused": Case(
+        [
+            reply(
+                "refusal", stop_details={"category": "cyber", "explanation": "It harms"}
+            )
+        ],
+        ["cyber: It harms", "[refusal: "],
+    ),
+    "no network": Case(
+        [drop()] * 4, ["onnection"] * 4 + ["network, the proxy", URL], "busy"
+    ),
+    "no cache": Case(
+        [status(400, "cache_control: Extra inputs are not permitted"), DONE],
+        ["no cache_control", "done"],
+    ),
 }
 ONCE = use("t1", "bash", {"command": "echo once >> ran.txt"})
-ANSWERED = {
-    "dropped once": [drop(), DONE],
-    "limited once": [status(429), DONE],
-    "bad request": [DONE],  # the failed question, asked again
-    "tools, then an error": [reply("tool_use", ONCE), status(400)],
-    "after the error": [DONE],
+ROUNDS = {
+    "tools, then a pause": Case(
+        [reply("tool_use", ONCE), status(429), DONE], ["429", "done"]
+    ),
+    "tools, then an error": Case(
+        [reply("tool_use", {**ONCE, "id": "t2"}), status(400)], ["scripted 400"]
+    ),
+    "after the error": Case([DONE], ["done"]),
 }
+CASES = {**WAITING, **ADVICE, **ROUNDS}
+KEPT = [one for one in CASES if CASES[one].answers[-1] == DONE or one in ROUNDS]
 
 
 @dataclass
 class Talked:
     api: MessagesAPI
     screen: dict[str, str] = field(default_factory=dict)
-    answered: dict[str, str] = field(default_factory=dict)
     ran: str = ""
 
 
 @pytest.fixture(scope="module")
 def talked(tmp_path_factory):
     def run(chapter, folder):
-        answers = [answers for answers, _ in FAILURES.values()] + [*ANSWERED.values()]
+        answers = [case.answers for case in CASES.values()]
         with MessagesAPI(itertools.chain(*answers)) as api:
             env = scrubbed_env(folder / "home", ANTHROPIC_API_KEY=KEY)
             env["ANTHROPIC_BASE_URL"] = api.base_url
             talked = Talked(api)
             with Conversation(chapter_copy(folder), chapter, env=env, cwd=folder) as it:
                 it.expect("you> ")
-                talked.screen = {one: shown(it, one) for one in FAILURES}
-                talked.answered = {one: shown(it, one) for one in ANSWERED}
+                talked.screen = {one: shown(it, one) for one in CASES}
         talked.ran = (folder / "ran.txt").read_text()
         return talked
 
-    if sys.platform == "win32":
-        pytest.skip("Windows has no pseudo terminal")
-    request_types()  # before there are threads: it changes the SDK for a moment
-    folders = {chapter: tmp_path_factory.mktemp(chapter) for chapter in CHAPTERS}
-    with ThreadPoolExecutor(len(CHAPTERS)) as pool:
-        return {one: pool.submit(run, one, folders[one]) for one in CHAPTERS}
+    return per_chapter(run, tmp_path_factory)
 
 
 def shown(talk, question):
@@ -119,148 +195,135 @@ def shown(talk, question):
 
 
 @both_chapters
-@pytest.mark.parametrize(
-    "question, words",
-    [pytest.param(one, row[1], id=one) for one, row in FAILURES.items()],
-)
-def test_a_failed_request_is_one_sentence_and_the_prompt(
-    talked, chapter, question, words
-):
-    screen = talked[chapter].result().screen[question]
+@pytest.mark.parametrize("question", CASES)
+def test_what_a_server_does_is_told_in_whole_lines(talked, chapter, question):
+    case, screen = CASES[question], talked[chapter].result().screen[question]
 
-    assert [word for word in words if word not in screen] == []
-    assert screen.count("\n") == 1 and len(screen) < 1_000
-    assert screen.rstrip("\n").isprintable()
-    assert "Traceback" not in screen and KEY not in screen
+    assert re.search(".*".join(map(re.escape, case.said)), screen, re.DOTALL), screen
+    assert case.never not in screen and KEY not in screen
+    assert "Traceback" not in screen and screen.replace("\n", "").isprintable()
+    assert max(map(len, screen.splitlines())) < 700
+    if "final_answer" not in screen and question not in (*ROUNDS, "refused"):
+        assert screen.count("\n") == len(case.answers)  # each is one line
 
 
 @both_chapters
-def test_a_question_whose_first_request_failed_leaves_history(talked, chapter):
+def test_each_question_is_asked_as_often_as_that_can_help(talked, chapter):
     api = talked[chapter].result().api
-    history = api.requests[-1]["messages"]
+    last = [[*texts(request["messages"])][-1] for request in api.requests]
 
-    asked = [m["content"] for m in history if isinstance(m["content"], str)]
-    assert asked == list(ANSWERED)
+    assert {one: last.count(one) for one in CASES} == {
+        one: len(case.answers) for one, case in CASES.items()
+    }
+    assert max(len(CASES[one].answers) for one in CASES) == s01.MAX_ATTEMPTS
+
+
+def texts(messages):
+    """The questions of a history."""
+    return (m["content"] for m in messages if isinstance(m["content"], str))
+
+
+@both_chapters
+def test_a_question_that_nothing_came_of_leaves_history(talked, chapter):
+    api = talked[chapter].result().api
+
+    assert [*texts(api.requests[-1]["messages"])] == KEPT
     assert api.refusals == []
 
 
 @both_chapters
-def test_the_sdk_asks_again_by_itself_where_that_can_help(talked, chapter):
-    talked = talked[chapter].result()
-    asked = [request["messages"][-1]["content"] for request in talked.api.requests]
+def test_tools_that_ran_before_an_error_are_kept_and_not_run_again(talked, chapter):
+    talk = talked[chapter].result()
+    question, _, results, following = talk.api.requests[-1]["messages"][-4:]
 
-    counts = {one: asked.count(one) for one in ("limited once", "dropped", "forbidden")}
-    assert counts == {"limited once": 2, "dropped": 3, "forbidden": 1}
-    assert "final_answer" in talked.answered["dropped once"]
+    assert question["content"] == "tools, then an error"
+    assert [block["tool_use_id"] for block in results["content"]] == ["t2"]
+    assert following == {"role": "user", "content": "after the error"}
+    assert talk.ran == "once\n" * 2
 
 
 @both_chapters
-def test_tools_that_ran_before_an_error_are_kept_and_not_run_again(talked, chapter):
-    talked = talked[chapter].result()
-    question, said, results, following = talked.api.requests[-1]["messages"][-4:]
+def test_a_cache_is_asked_for_until_the_endpoint_refuses_it_by_name(talked, chapter):
+    api = talked[chapter].result().api
+    asked = [request.get("cache_control") for request in api.requests]
+    refused = asked.index(None)
 
-    assert question["content"] == "tools, then an error"
-    assert said["content"] == [ONCE]
-    assert [block["tool_use_id"] for block in results["content"]] == ["t1"]
-    assert following == {"role": "user", "content": "after the error"}
-    assert talked.ran == "once\n"
-    assert "scripted 400" in talked.answered["tools, then an error"]
+    assert asked[:refused] == [{"type": "ephemeral"}] * refused
+    assert set(map(str, asked[refused:])) == {"None"}
+    assert [*texts(api.requests[refused]["messages"])][-1] == "no cache"
 
 
-# --- 2. Many settings: copies of one process that has imported the SDK ---
+def test_a_long_wait_is_counted_and_wiped_and_new_forgets(tmp_path):
+    """The one test that waits: for as long as a user does before the line comes."""
+    seconds = s01.PATIENCE_SECONDS
+    script = [replace(DONE, seconds=seconds + 0.5), DONE, DONE]
+    with MessagesAPI(script) as api:
+        env = scrubbed_env(tmp_path / "home", ANTHROPIC_API_KEY=KEY)
+        env["ANTHROPIC_BASE_URL"] = api.base_url
+        with Conversation(chapter_copy(tmp_path), CHAPTERS[0], env=env) as talk:
+            for typed in (" /new ", "slow", "second", "/new", "third"):
+                talk.expect("you> ")
+                talk.send(typed)
+            talk.expect("you> ")
+            talk.send("q")
+            assert talk.wait() == 0
+    screen = COLOUR.sub("", talk.transcript)
 
-# Importing the SDK takes a second. This process does it once, then starts a chapter
-# for each job in a fork: with its own environment, input, output and exit code.
-COPIES = """
-import gc, json, os, runpy, sys
-import anthropic, dotenv
-gc.freeze()  # the copies share it, and end at once
-
-def become(job):
-    for fd, name in enumerate(("stdin", "stdout", "stderr")):
-        flags = os.O_RDWR | os.O_CREAT
-        os.dup2(os.open(os.path.join(job["folder"], name), flags, 0o600), fd)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
-    os.environ.clear()
-    os.environ.update(job["env"])
-    os.chdir(job["folder"])
-    sys.argv = job["argv"]
-    runpy.run_path(job["argv"][0], run_name="__main__")
-
-pids = []
-for job in json.load(sys.stdin):
-    pid = os.fork()
-    if pid == 0:
-        become(job)
-    pids.append(pid)
-print([os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids])
-"""
+    assert screen.count("waiting") == 1
+    assert f"\rwaiting {seconds} s\r\x1b[Kdone\n[final_answer: 1 turns" in screen
+    assert [len(one["messages"]) for one in api.requests] == [1, 3, 1]
+    assert "30 tokens in (0 cached), 30 out]" in screen.splitlines()[-1]
 
 
-@dataclass
-class Job:
-    """One start of a chapter with settings, and what came of it."""
-
-    folder: Path
-    chapter: str
-    question: str
-    env: dict[str, str]
-    dotenv: bytes
-    piped: bool  # the question comes from standard input, else from -p
-    code: int = -1
-
-    def written(self) -> dict:
-        """What the process that forks has to know; the files are made here."""
-        repo = chapter_copy(self.folder)
-        (repo / ".env").write_bytes(self.dotenv)
-        (self.folder / "stdin").write_text(self.question * self.piped)
-        argv = [str(repo / self.chapter / "code.py")]
-        argv += [] if self.piped else ["-p", self.question]
-        env = scrubbed_env(self.folder / "home", **self.env)
-        return {"folder": str(self.folder), "argv": argv, "env": env}
-
-    def said(self, stream: str = "stdout") -> str:
-        return (self.folder / stream).read_text(encoding="utf-8")
+# --- 2. Many settings: a copy of a chapter with a `.env`, started in this process ---
 
 
-def run_copies(jobs: list[Job]) -> None:
-    """Run all jobs side by side and note their exit codes."""
-    ran = subprocess.run(
-        [sys.executable, "-c", COPIES],
-        input=json.dumps([job.written() for job in jobs]),
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    for job, code in zip(jobs, json.loads(ran.stdout), strict=True):
-        job.code = code
+class Started(NamedTuple):
+    """One start of a chapter with -p, and what came of it."""
+
+    code: int
+    screen: str
+    errors: str
+    asked: list  # host, key and model of each request that arrived
 
 
-@dataclass
-class Settings:
-    """All jobs by name, and the two servers that they can ask."""
+@pytest.fixture
+def start(tmp_path, monkeypatch, capsys):
+    """Run a chapter on these variables and this `.env`, with two servers to ask."""
 
-    apis: dict[str, MessagesAPI]
-    jobs: dict[str, Job] = field(default_factory=dict)
+    def run(shell, dotenv, number, attempts=s01.MAX_ATTEMPTS):
+        with MessagesAPI([DONE]) as at_shell, MessagesAPI([DONE]) as at_file:
+            apis = {"shell": at_shell, "file": at_file}
+            known = {at: api.base_url for at, api in apis.items()}
+            known["port"] = closed_port()
+            env = {name: value.format(**known) for name, value in shell.items()}
+            written = dotenv.format(**known).encode("utf-8", "surrogateescape")
+            chapter = loaded(chapter_copy(tmp_path), CHAPTERS[number % 2], written)
+            chapter.MAX_ATTEMPTS = attempts
+            monkeypatch.setattr("os.environ", scrubbed_env(tmp_path / "home", **env))
+            code = chapter.main(["-p", "hi", "--workdir", str(tmp_path)])
+        asked = [(at, *arrived(api)) for at, api in apis.items() if api.requests]
+        return Started(code, *capsys.readouterr(), asked)
 
-    def add(self, folder, name, chapter, shell, dotenv, piped):
-        """A job that asks its own name, with the servers' addresses filled in."""
-        known = {at: api.base_url for at, api in self.apis.items()}
-        known["port"] = closed_port()
-        env = {one: value.format(**known) for one, value in shell.items()}
-        question = "" if name.startswith("only start") else name
-        dotenv = dotenv.format(**known).encode("utf-8", "surrogateescape")
-        self.jobs[name] = Job(folder, chapter, question, env, dotenv, piped)
+    with open(os.devnull) as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        monkeypatch.setattr("sys.unraisablehook", sys.unraisablehook)
+        yield run
 
-    def asked(self, job) -> list:
-        """Where a job's question arrived, with which key and for which model."""
-        return [
-            (at, headers["authorization"], request["model"])
-            for at, api in self.apis.items()
-            for headers, request in zip(api.headers, api.requests, strict=True)
-            if request["messages"][0]["content"] == job.question
-        ]
+
+def loaded(repo, chapter, dotenv):
+    """The module of a copied chapter, beside its `.env`."""
+    (repo / ".env").write_bytes(dotenv)
+    path = repo / chapter / "code.py"
+    spec = importlib.util.spec_from_file_location(f"copied_{chapter}", path)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def arrived(api):
+    """The key and the model of the one request."""
+    return api.headers[0]["authorization"], api.requests[0]["model"]
 
 
 def closed_port():
@@ -270,29 +333,9 @@ def closed_port():
         return sock.getsockname()[1]
 
 
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory):
-    """Run every row of the two tables below."""
-    turns = zip([*MIXES, *PROBLEMS], itertools.cycle(CHAPTERS))
-    with MessagesAPI([DONE] * 50) as shell_api, MessagesAPI([DONE] * 50) as file_api:
-        ran = Settings({"shell": shell_api, "file": file_api})
-        for name, chapter in turns:
-            folder = tmp_path_factory.mktemp("settings")
-            shell, dotenv = (MIXES.get(name) or PROBLEMS[name])[:2]
-            if name in PROBLEMS:
-                shell = {K: KEY, URL: "{shell}", **shell}
-            ran.add(folder, name, chapter, shell, dotenv, name in MIXES)
-        run_copies([*ran.jobs.values()])
-    return ran
-
-
-forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows cannot fork")
-
-
 # --- 3. Key, token and base URL, in the shell and in .env ---
 
 DEFAULT = "api.anthropic.com"  # nothing is asked there: the start line names it
-K, T, URL = "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"
 
 # what: (the shell, .env, the host that is asked, the key that it gets)
 MIXES = {
@@ -314,13 +357,13 @@ MIXES = {
         "shell",
         "sk-file",
     ),
-    "only start: a key in the shell hides a url of the file": (
+    "a key in the shell hides a url of the file": (
         {K: "sk-shell"},
         f"{K}=sk-file\n{URL}={{file}}",
         DEFAULT,
         "",
     ),
-    "only start: a token in the shell hides a url of the file": (
+    "a token in the shell hides a url of the file": (
         {T: "sk-shell"},
         f"{T}=sk-file\n{URL}={{file}}",
         DEFAULT,
@@ -368,8 +411,8 @@ MIXES = {
         "shell",
         "sk-shell",
     ),
-    "only start: an empty url in the file": ({}, f"{K}=sk-file\n{URL}=\n", DEFAULT, ""),
-    "only start: an empty url in the shell": (
+    "an empty url in the file": ({}, f"{K}=sk-file\n{URL}=\n", DEFAULT, ""),
+    "an empty url in the shell": (
         {K: "sk-shell", URL: ""},
         "",
         DEFAULT,
@@ -378,24 +421,18 @@ MIXES = {
 }
 
 
-@forks
 @pytest.mark.parametrize("name", MIXES)
-def test_a_key_goes_to_the_host_it_was_set_with(settings, name):
-    job, (_, _, host, key) = settings.jobs[name], MIXES[name]
-    arrived = [(host, f"Bearer {key}", "file-model")]
+def test_a_key_goes_to_the_host_it_was_set_with(start, name):
+    shell, dotenv, host, key = MIXES[name]
+    if host == DEFAULT:  # nothing is to be asked there
+        shell = {**shell, "HTTPS_PROXY": "http://127.0.0.1:{port}"}
+    ran = start(shell, dotenv, [*MIXES].index(name), attempts=1)
+    first = ran.screen.splitlines()[0]
 
-    assert (job.code, job.said("stderr")) == (0, "")
-    assert settings.asked(job) == (arrived if key else [])
-
-
-@forks
-@pytest.mark.parametrize("name", MIXES)
-def test_the_start_line_names_the_host_and_no_value(settings, name):
-    job = settings.jobs[name]
-    host = DEFAULT if MIXES[name][2] == DEFAULT else "127.0.0.1"
-
-    assert host in job.said().splitlines()[0]
-    assert "sk-" not in job.said() + job.said("stderr")
+    assert ran.asked == ([(host, f"Bearer {key}", "file-model")] if key else [])
+    assert (ran.code, ran.errors) == (0 if key else 1, "")
+    assert (DEFAULT if host == DEFAULT else "127.0.0.1") in first
+    assert "sk-" not in ran.screen
 
 
 # --- 4. Settings that cannot work ---
@@ -420,23 +457,17 @@ PROBLEMS = {
 }
 
 
-@forks
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_a_setting_that_cannot_work_is_named_in_one_sentence(settings, name):
-    job = settings.jobs[name]
-    start, _, said = job.said().rpartition("quits.\n")
+def test_a_setting_that_cannot_work_is_named_in_one_sentence(start, name):
+    shell, dotenv, words = PROBLEMS[name]
+    shell = {K: KEY, URL: "{shell}", **shell}
+    ran = start(shell, dotenv, [*PROBLEMS].index(name), attempts=1)
+    said = ran.screen.rpartition("quits.\n")[2]
 
-    assert (job.code, job.said("stderr")) == (1, "")
-    assert said.count("\n") == 1
-    assert [word for word in PROBLEMS[name][2] if word not in said] == []
-    assert "sk-" not in start + said
-
-
-@forks
-def test_of_the_settings_that_cannot_work_only_the_wrong_path_is_asked(settings):
-    refusals = [one for api in settings.apis.values() for one in api.refusals]
-
-    assert refusals == ["/v1/v1/messages: not found"]
+    assert (ran.code, ran.errors, said.count("\n")) == (1, "", 1)
+    assert [word for word in words if word not in said] == []
+    assert "sk-" not in ran.screen
+    assert len(ran.asked) == (name == "a url with v1")  # a wrong path is asked
 
 
 @both_chapters

@@ -25,6 +25,7 @@ IN_THE_DEMO = [
     ("delete_file", "unknown_tool"),
     ("read_file", "execution_error"),
     ("bash", "ok"),
+    ("deploy", "execution_error"),
 ]
 
 
@@ -54,7 +55,8 @@ def traced(tmp_path_factory):
 
 def test_the_header_names_the_catalogue_the_limits_and_the_python(traced, tmp_path):
     header, _ = traced
-    registry = s02.build_registry(s02.Workspace(tmp_path))
+    registry = s02.ToolRegistry()
+    registry.register(*s02.demo_tools(tmp_path))
 
     assert header["catalog_hash"] == registry.catalog_hash()
     assert header["limits"]["MAX_RESULT_CHARS"] == s02.MAX_RESULT_CHARS
@@ -85,8 +87,18 @@ def test_a_record_says_how_long_the_result_is_and_why_a_call_failed(traced):
 
     assert records[0]["chars"] + records[1]["chars"] == sum(map(len, DEMO_FILES))
     assert all("Traceback" in one["detail"] for one in failed)
-    assert "../secret.txt" in failed[-1]["detail"]
+    assert "../secret.txt" in failed[-2]["detail"]
     assert {one["detail"] for one in records if one["outcome"] == "ok"} == {""}
+
+
+def test_of_a_surprise_the_trace_has_the_words_and_the_model_the_type(traced, demo):
+    _, records = traced
+    kept = records[-1]["detail"].splitlines()[-1]
+    *screen, model, operator = demo(None).stdout.splitlines()
+
+    assert operator == f"  operator  {kept}" and "tok-live" in kept
+    assert model.startswith("  model     Error [execution_error]: ")
+    assert "RuntimeError" in model and "tok-live" not in "".join([*screen, model])
 
 
 DEMO_FILES = ["Friday: ship\nMonday: rest\n", "the tests are green\n"]

@@ -238,29 +238,19 @@ def test_calls_left_open_are_refused_again_at_the_next_request():
     rules.check([*messages, user(result())], [TOOL])
 
 
-def test_a_shorter_history_is_checked_from_the_start():
+CHANGES = {
+    "another last message": lambda m: m.__setitem__(2, user(text())),
+    "a last message changed in place": lambda m: m[2]["content"].clear(),
+    "a shorter history": lambda m: m.pop(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_history_that_was_changed_is_checked_from_the_start(change):
     rules, messages = RequestRules(), called(result())
     rules.check(messages, [TOOL])
-    del messages[1:]
-    rules.check(messages, [TOOL])
-    messages += called(result())[1:]
-    rules.check(messages, [TOOL])
-    assert rules.checked == 3 + 1 + 2
-
-
-def test_another_message_in_the_last_place_is_checked_from_the_start():
-    rules, messages = RequestRules(), called(result())
-    rules.check(messages, [TOOL])
-    messages[2] = user(text())
-    with pytest.raises(RequestRefused, match="without tool_result"):
-        rules.check(messages, [TOOL])
-
-
-def test_a_last_message_changed_in_place_is_checked_from_the_start():
-    rules, messages = RequestRules(), called(result())
-    rules.check(messages, [TOOL])
-    messages[2]["content"].clear()
-    with pytest.raises(RequestRefused, match="non-empty content"):
+    change(messages)
+    with pytest.raises(RequestRefused):
         rules.check(messages, [TOOL])
 
 
@@ -272,21 +262,8 @@ def test_tools_changed_in_place_are_checked_again():
         rules.check([user(text())], tools)
 
 
-class Echo:
-    """A provider that answers with the number of messages."""
-
-    def create(self, messages, tools):
-        return len(messages)
-
-
-def test_the_strict_provider_passes_a_right_request_on():
-    provider = StrictProvider(Echo())
-    assert provider.create(called(result()), [TOOL]) == 3
-    assert (provider.requests, provider.seen) == (1, [3])
-
-
 def test_the_strict_provider_refuses_before_it_asks():
-    provider = StrictProvider(Echo())
+    provider = StrictProvider(None)
     with pytest.raises(RequestRefused):
         provider.create([], [TOOL])
     assert (provider.requests, provider.seen) == (1, [0])

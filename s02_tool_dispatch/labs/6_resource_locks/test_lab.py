@@ -31,7 +31,7 @@ LATE = set()  # the files under test that have failed a wait
 
 def patience(lab):
     """How many seconds to wait for what must happen."""
-    seconds = 1 if Path(lab.__file__).parent == Path(__file__).parent else 0.2
+    seconds = 1 if Path(lab.__file__).parent == Path(__file__).parent else 0.5
     return seconds / 10 if lab.__file__ in LATE else seconds
 
 
@@ -312,13 +312,13 @@ def test_a_write_that_fails_frees_its_file(batch, expect):
 
 
 def test_a_folder_conflicts_with_what_is_in_it(batch, expect):
-    batch.add(writes="src/a", action=lambda: folder.begun.wait(GRACE))
+    batch.add(writes="src/new/a", action=lambda: folder.begun.wait(GRACE))
     folder = batch.add(reads="src", action=lambda: inside.begun.wait(GRACE))
-    inside = batch.add(writes="src/b")
+    inside = batch.add(writes="src/new/b")
     batch.run()
 
-    in_order = ["1: write src/a ends", "2: read src begins"]
-    in_order += ["2: read src ends", "3: write src/b begins"]
+    in_order = ["1: write src/new/a ends", "2: read src begins"]
+    in_order += ["2: read src ends", "3: write src/new/b begins"]
     expect(
         str(batch),
         batch.log[1:5],
