@@ -97,6 +97,18 @@ def test_three_calls_of_a_turn_are_answered_in_one_message_in_call_order(talk):
     assert talk.goes_on()
 
 
+COMMANDS = [("true", "(no output)"), ("printf 'a\\0b\\n\\n'", "a\ufffdb")]
+
+
+@pytest.mark.parametrize(
+    "command, said", [*COMMANDS, ("kill -0 -- -$$ && echo a", "a")]
+)
+def test_a_command_leads_a_group_and_what_it_wrote_can_be_sent(talk, command, said):
+    talk.ask(T("tool_use", shell(command)), DONE)
+
+    assert [words.rstrip("\n") for words in talk.said()] == [said] and talk.goes_on()
+
+
 def test_a_paused_turn_is_sent_back_as_it_came_and_resumed(talk):
     blocks = [THINKING, SEARCH, text("searching")]
     result = talk.ask(T("pause_turn", *blocks), DONE)
@@ -187,8 +199,7 @@ def test_server_side_blocks_are_sent_back_and_never_dispatched(talk, tmp_path):
 
     assert talk.messages[1]["content"][0] == server
     assert [block["tool_use_id"] for block in talk.results()] == ["t2"]
-    assert not (tmp_path / "ran").exists()
-    assert talk.goes_on()
+    assert not (tmp_path / "ran").exists() and talk.goes_on()
 
 
 ODD_INPUTS = [

@@ -111,6 +111,7 @@ FITTING = [
     *[lambda *, a, b=1: f"{a} {b}", lambda *, b=1, a, c=2: f"{a} {b}"],
     *[Methods().take, Methods.of_class],
     functools.partial(lambda x, a, b=1: f"{a} {b}", 0),
+    functools.partial(lambda a, x, b=1: f"{a} {b}", x=0),
 ]
 
 
