@@ -59,7 +59,7 @@ HALF = [  # blocks, the text that is kept
 
 @pytest.mark.parametrize("said, stop", CUT)
 @pytest.mark.parametrize("blocks, kept", HALF)
-def test_a_reply_that_was_cut_off_keeps_its_text_and_answers_but_runs_no_call(
+def test_a_call_in_a_reply_that_was_cut_off_is_answered_but_never_run(
     talk, tmp_path, said, stop, blocks, kept
 ):
     result = talk.ask(T(said, *blocks), DONE)
@@ -132,8 +132,7 @@ def test_neither_text_nor_call_is_no_answer_and_leaves_no_trace(talk, reply):
     result = talk.ask(reply, DONE)
 
     assert (result.stop_reason, result.final_text) == ("no_answer", "")
-    assert (result.turns, len(talk.messages)) == (1, 1)
-    assert talk.goes_on()
+    assert (result.turns, len(talk.messages)) == (1, 1) and talk.goes_on()
 
 
 def test_nothing_said_after_a_tool_result_is_no_answer(talk):
@@ -184,7 +183,7 @@ AS_TEXT = [
 
 @pytest.mark.parametrize("said", ["end_turn", "stop_sequence", "tool_use", "", None])
 @pytest.mark.parametrize("words", [*AS_TEXT, "42"])
-def test_text_without_a_call_is_the_final_answer(talk, tmp_path, said, words):
+def test_a_call_written_as_text_is_never_run(talk, tmp_path, said, words):
     result = talk.ask(T(said, THINKING, text(words)), DONE)
 
     assert (result.stop_reason, result.final_text) == ("final_answer", words)
@@ -320,8 +319,7 @@ def test_an_interrupt_in_a_handler_reaches_the_caller_with_its_results():
 
     assert caught.value.blocks == talk.results()
     assert [b["tool_use_id"] for b in talk.results()] == ["t0", "t1", "t2"]
-    assert talk.said()[0] == "ok" and "not run" in talk.said()[2]
-    assert talk.goes_on()
+    assert talk.said()[0] == "ok" and "not run" in talk.said()[2] and talk.goes_on()
 
 
 def test_a_handler_that_changes_its_arguments_does_not_change_history():

@@ -277,7 +277,7 @@ def test_an_expected_failure_hides_the_exception_it_came_from():
 
 
 @pytest.mark.parametrize("size", [40_000, 100_000, MILLIONS])
-def test_too_long_a_text_is_cut_to_both_ends_around_the_number_that_is_missing(size):
+def test_millions_of_characters_are_cut_to_both_ends_around_a_true_number(size):
     letters = "".join(map(chr, range(0x4E00, 0x9E00)))
     whole = (letters * (size // 20_000))[:size]
     content = call(returning(whole)).content

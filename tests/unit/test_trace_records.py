@@ -146,7 +146,7 @@ def test_the_records_show_what_overlapped_and_what_did_not(records):
 @pytest.mark.parametrize(
     "error", [OSError(28, "disk full: /home/x"), ValueError("sk-123"), OddError()]
 )
-def test_a_sink_that_fails_loses_no_result_no_interrupt_and_is_told_once(capsys, error):
+def test_a_sink_that_fails_loses_nothing_and_is_told_once(capsys, error):
     def sink(record):
         raise error
 
