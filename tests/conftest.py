@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,11 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         line = json.dumps(pytest_report_to_serializable(report)) + "\n"
         with open(REPORTS_PATH, "a", encoding="utf-8") as file:
             file.write(line)
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

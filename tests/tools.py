@@ -39,13 +39,18 @@ def returning(value: object) -> s02.ToolRegistry:
     return registry_of(spec("a", lambda: value))
 
 
-def raising(error: BaseException) -> s02.ToolRegistry:
-    """A registry whose only tool, `a`, raises this."""
+def raiser(error: BaseException) -> Callable[[], object]:
+    """A handler that raises this."""
 
     def handler() -> object:
         raise error
 
-    return registry_of(spec("a", handler))
+    return handler
+
+
+def raising(error: BaseException) -> s02.ToolRegistry:
+    """A registry whose only tool, `a`, raises this."""
+    return registry_of(spec("a", raiser(error)))
 
 
 def call(
