@@ -56,10 +56,13 @@ def pytest_addoption(parser):
 
 
 def pytest_generate_tests(metafunc):
-    """With --candidate FILE ... every test runs once for each of these files."""
-    files = metafunc.config.getoption("--candidate")
-    if files and "lab" in metafunc.fixturenames:
-        names = [Path(file).stem for file in files]
+    """Run each test once for each --candidate FILE, or one test for FILE::TEST."""
+    given = metafunc.config.getoption("--candidate")
+    if given and "lab" in metafunc.fixturenames:
+        pairs = [candidate.partition("::")[::2] for candidate in given]
+        name = metafunc.function.__name__
+        files = [Path(file) for file, test in pairs if test in ("", name)]
+        names = [file.stem for file in files]
         metafunc.parametrize("lab", files, indirect=True, ids=names)
 
 
@@ -94,7 +97,7 @@ def told(**rows):
     """Labelled rows; a value of several lines stands indented beside its label."""
     lines = []
     for label, said in rows.items():
-        said = textwrap.indent(said, " " * 13).strip()
+        said = textwrap.indent(str(said), " " * 13).strip()
         lines.append(f"{label.replace('_', ' ') + ':':11}  {said}")
     return "\n".join(["", *lines])
 
