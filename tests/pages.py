@@ -486,8 +486,8 @@ def check_tests(site: Site) -> Iterator[str]:
                 name, target = proof[1] or proof[3], proof[2]
                 file = (page.path.parent / (target or "")).resolve()
                 there = (site.root.resolve() / f for f in site.tests.get(name, ()))
-                if target and file not in there:
-                    what = f"{name} is not in {target}; {REWRITE}"
+                if name in site.tests and file not in there:
+                    what = f"{name} is not linked to its file; {REWRITE}"
                     yield page.at(index, what)
 
 

@@ -261,7 +261,8 @@ UNTRUE = {  # kind: page, what stands there, what is put there, what is said
     ],
     "tests": [
         (PAGE, "test_it_holds", "test_it_was", "test_it_was"),
-        (PAGE, "../tests/test_it.py", "../tests/peers/table.py", "is not in"),
+        (PAGE, "../tests/test_it.py", "../tests/peers/table.py", "is not linked"),
+        (PAGE, "](../tests/test_it.py)", "", "is not linked"),
     ],
     "links": [
         (HOME, "images/tiny", "images/big", "file"),
