@@ -242,8 +242,9 @@ def test_a_file_whose_owner_this_process_cannot_give_is_left_alone(
 ):
     (folder / "f").chmod(0o666)
     folder.chmod(0o777)
-    for parent in folder.parents[:2]:
-        parent.chmod(0o711)
+    for parent in folder.parents:
+        if "pytest-of" in str(parent):  # none above the folders that pytest made
+            parent.chmod(0o711)
     said = child(OF_ANOTHER_USER, folder, tool, json.dumps(arguments))
     assert said == ["permission_denied ['f']"]
     assert (folder / "f").read_bytes() == OLD
