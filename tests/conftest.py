@@ -1,8 +1,8 @@
-"""Use the second core: the tests that start processes run in a second pytest.
+"""Use the second core: the tests that start processes run in pytests of their own.
 
 Most of their time they wait for processes, so a whole run lets them go on beside the
-others. The second pytest writes each report to a file, and this one shows it in its
-place. A run of a part, with -k, -x or names of files, does without.
+others. Each pytest beside writes its reports to a file, and this one shows them in
+their place. A run of a part, with -k, -x or names of files, does without.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pytest
 
-BESIDE = "tests/process/"
+BESIDE = ("tests/process/", "tests/test_lab", "tests/integration/")  # a pytest each
 REPORTS = "REPORTS_OF_THE_TESTS_BESIDE"
-REPORTS_PATH = os.environ.pop(REPORTS, None)  # there is one in the second pytest only
+REPORTS_PATH = os.environ.pop(REPORTS, None)  # there is one in a pytest beside only
 
 
 class Beside:
-    """The second pytest, and what it has reported so far."""
+    """A pytest beside this one, and what it has reported so far."""
 
     def __init__(self, config: pytest.Config, files: list[str], folder: Path) -> None:
         self.config = config
@@ -44,7 +44,7 @@ class Beside:
             )
 
     def wait_for(self, nodeid: str) -> list[pytest.TestReport]:
-        """The reports of a test; none if the second pytest ended without it."""
+        """The reports of a test; none if that pytest ended without it."""
         ended = False
         while not ended:
             ended = self.process.poll() is not None
@@ -90,21 +90,26 @@ def pytest_collection_modifyitems(
     if not beside or not is_whole_run(config):
         return
     items[:] = [item for item in items if item not in set(beside)] + beside
-    files = list(dict.fromkeys(item.nodeid.partition("::")[0] for item in beside))
-    folder = config._tmp_path_factory.mktemp("beside")  # type: ignore[attr-defined]
-    config.stash[SECOND] = second = Beside(config, files, folder)
-    config.add_cleanup(second.close)
+    config.stash[LANES] = lanes = {}
+    for prefix in BESIDE:
+        nodeids = [one.nodeid for one in beside if one.nodeid.startswith(prefix)]
+        files = list(dict.fromkeys(nodeid.partition("::")[0] for nodeid in nodeids))
+        if files:
+            folder = config._tmp_path_factory.mktemp("beside")  # type: ignore[attr-defined]
+            lanes[prefix] = Beside(config, files, folder)
+            config.add_cleanup(lanes[prefix].close)
 
 
-SECOND = pytest.StashKey[Beside]()
+LANES = pytest.StashKey[dict[str, Beside]]()
 
 
 def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    """Show what the second pytest has found; run the test here if it has nothing."""
-    second = item.config.stash.get(SECOND, None)
-    if second is None or not item.nodeid.startswith(BESIDE):
+    """Show what a pytest beside has found; run the test here if it has nothing."""
+    lanes = item.config.stash.get(LANES, {})
+    found = [lanes[prefix] for prefix in lanes if item.nodeid.startswith(prefix)]
+    if not found:
         return None
-    reports = second.wait_for(item.nodeid)
+    reports = found[0].wait_for(item.nodeid)
     if reports:
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for report in reports:
@@ -114,7 +119,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """In the second pytest: one line for each report."""
+    """In a pytest beside: one line for each report."""
     if REPORTS_PATH:
         from _pytest.reports import pytest_report_to_serializable
 
