@@ -337,20 +337,6 @@ def code_map(site: Site, page: Page, words: list[str]) -> list[str]:
     return table(titles, rows)
 
 
-def change_table(site: Site, page: Page, words: list[str]) -> list[str]:
-    """Names new, changed, gone and carried for each section; agent_loop as a diff."""
-    old, new = (placed_symbols(site.root / name) for name in CHAPTERS)
-    rows: dict[str, list[list[str]]] = {s: [[], [], [], []] for s, _ in new.values()}
-    for name, (section, text) in {**old, **new}.items():
-        same = name in old and name in new and text == old[name][1]
-        kind = 3 if same else 2 if name not in new else 0 if name not in old else 1
-        rows.setdefault(section, [[], [], [], []])[kind].append(f"`{name}`")
-    cells = (
-        [s, *map(", ".join, kinds[:3]), len(kinds[3])] for s, kinds in rows.items()
-    )
-    return [*table(words[:-1], cells), "", *loop_diff(site, page, words[-1:])]
-
-
 def loop_diff(site: Site, page: Page, words: list[str]) -> list[str]:
     """agent_loop of the one chapter and of the other, folded."""
     texts = ((site.root / name).read_text("utf-8") for name in CHAPTERS)
@@ -358,16 +344,6 @@ def loop_diff(site: Site, page: Page, words: list[str]) -> list[str]:
     diff = difflib.unified_diff(before, after, *CHAPTERS, lineterm="")
     opens = [f"<details><summary>{words[0]}</summary>", "", "```diff"]
     return [*opens, *diff, "```", "", "</details>"]
-
-
-def placed_symbols(path: Path) -> dict[str, tuple[str, str]]:
-    """(title of its section, text) of each function, class and constant of a file."""
-    found = sections(path)
-    return {
-        name: (next(s.title for s in found if s.first <= at <= s.last), text)
-        for name, (at, text) in symbols(path.read_text("utf-8")).items()
-        if "." not in name
-    }
 
 
 def peer_table(site: Site, page: Page, words: list[str]) -> list[str]:
@@ -378,10 +354,6 @@ def peer_table(site: Site, page: Page, words: list[str]) -> list[str]:
 Generator = Callable[[Site, Page, list[str]], list[str]]
 GENERATORS: dict[str, tuple[tuple[str, ...], Generator]] = {
     "map": (("section", "lines", "reading", "read", "skim", "skip"), code_map),
-    "changes": (
-        ("section", "new", "changed", "gone", "carried", "agent_loop, as a diff"),
-        change_table,
-    ),
     "diff": (("agent_loop, as a diff",), loop_diff),
     "peers": ((), peer_table),
 }
