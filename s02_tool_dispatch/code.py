@@ -226,7 +226,9 @@ def result_text(returned: object) -> str:
 
 def storable_text(text: str) -> str:
     """The one choke point of every content: it can be sent, and it is bounded."""
-    text = encodable(text).replace("\0", "\ufffd")
+    if not text.isascii():
+        text = encodable(text)
+    text = text.replace("\0", "\ufffd")
     if len(text) <= MAX_RESULT_CHARS:
         return text
     half = (MAX_RESULT_CHARS - 100) // 2
@@ -307,17 +309,23 @@ def refuse_unless_enforceable(schema: object, where: str, depth: int) -> None:
         refuse_unless_enforceable(schema["items"], f"{where}.items", depth + 1)
 
 
-def problems_in(schema: Block, value: Any, depth: int) -> Iterator[Problem]:
+def problems_in(schema: Block, value: Any, depth: int) -> Iterable[Problem]:
     """What is wrong with a value or anywhere inside it; `where` grows on the way up."""
     problem = misfit(schema, value, depth)
     if problem:
-        yield "", problem
-    elif isinstance(value, dict):
-        yield from problems_in_object(schema, value, depth)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            for where, what in problems_in(schema.get("items", {}), item, depth + 1):
-                yield f"[{index}]{where}", what
+        return [("", problem)]
+    if isinstance(value, dict):
+        return problems_in_object(schema, value, depth)
+    if isinstance(value, list):
+        return problems_in_list(schema, value, depth)
+    return []
+
+
+def problems_in_list(schema: Block, value: list[Any], depth: int) -> Iterator[Problem]:
+    """Check each item."""
+    for index, item in enumerate(value):
+        for where, what in problems_in(schema.get("items", {}), item, depth + 1):
+            yield f"[{index}]{where}", what
 
 
 def problems_in_object(schema: Block, value: Block, depth: int) -> Iterator[Problem]:
@@ -343,17 +351,17 @@ def misfit(schema: Block, value: Any, depth: int) -> str:
     kind = JSON_TYPES.get(type(value))
     if kind is None:
         return f"is no JSON value ({type(value).__name__})"
-    if kind in ("array", "object") and depth >= MAX_DEPTH:
+    if depth >= MAX_DEPTH and kind in ("array", "object"):
         return f"is nested deeper than {MAX_DEPTH}"
     if isinstance(value, float) and not math.isfinite(value):
         return "must be a finite number"
     wanted = schema.get("type", kind)
-    if not is_a(wanted, kind, value):
+    if wanted != kind and not is_also(wanted, kind, value):
         return f"must be {'an' if wanted[0] in 'aio' else 'a'} {wanted}, got {kind}"
     if kind in ("integer", "number"):
-        if value < schema.get("minimum", -math.inf):
+        if "minimum" in schema and value < schema["minimum"]:
             return f"must be at least {schema['minimum']}"
-        if value > schema.get("maximum", math.inf):
+        if "maximum" in schema and value > schema["maximum"]:
             return f"must be at most {schema['maximum']}"
     if "enum" in schema and not any(same(value, other) for other in schema["enum"]):
         choices = json.dumps(schema["enum"], ensure_ascii=False)[1:-1]
@@ -361,13 +369,11 @@ def misfit(schema: Block, value: Any, depth: int) -> str:
     return ""
 
 
-def is_a(wanted: str, kind: str, value: Any) -> bool:
-    """Whether it has the wanted type: 5.0 is an integer, 5 is a number (2020-12)."""
-    if wanted == "number":
-        return kind in ("integer", "number")
+def is_also(wanted: str, kind: str, value: Any) -> bool:
+    """In draft 2020-12 an integer is a number too, and 5.0 an integer."""
     if wanted == "integer" and kind == "number":
         return bool(value.is_integer())
-    return wanted == kind
+    return wanted == "number" and kind == "integer"
 
 
 def same(left: Any, right: Any) -> bool:
