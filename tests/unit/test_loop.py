@@ -296,7 +296,7 @@ def test_an_interrupt_in_a_shell_leaves_every_call_answered_truly(
 ):
     first = [shell(f"echo kept {i}", f"a{i}") for i in range(before)]
     last = [shell("touch ran", f"z{i}") for i in range(after)]
-    stop = shell("kill -INT $PPID; sleep 60", "k")
+    stop = shell("sleep 0.1; kill -INT $PPID; sleep 60", "k")
     with pytest.raises(KeyboardInterrupt):
         talk.ask(T("tool_use", *first, stop, *last), DONE)
 
