@@ -49,7 +49,7 @@ def read(tool_use_id, path):
 SAY_SO = "echo $$ > started"  # into a FIFO: the test waits for the process group's id
 SHELL = [
     bash("t1", "echo kept"),
-    bash("t2", f"echo partly; {SAY_SO}; (sleep 1; touch late) & sleep 60"),
+    bash("t2", f"echo partly; {SAY_SO}; (sleep 5; touch late) & sleep 60"),
     bash("t3", "touch never"),
 ]
 STUBBORN = [bash("t4", f"trap '' INT TERM; {SAY_SO}; sleep 60; touch late")]

@@ -144,7 +144,7 @@ def test_after_any_script_the_history_can_go_on(chapter, ten, tmp_path):
 
 
 COMMANDS = ["true", "exit 3", "printf '\\377\\0'", "kill -9 $$", "\ud800", "a\0b"]
-INTERRUPT = "sleep 0.05; kill -INT $PPID; sleep 60"  # not while bash starts
+INTERRUPT = "sleep 0.1; kill -INT $PPID; sleep 60"  # not while bash starts
 
 
 def shell_turn(rng):

@@ -41,7 +41,7 @@ def row(id: str, command: str, exit: object = 0, **more: object) -> Case:
     return {"id": id, "command": command, "exit": exit, **usual, **more}
 
 
-LATE = "(sleep 2; touch late)"
+LATE = "(sleep 5; touch late)"
 BYE = "trap 'echo bye; exit' TERM"
 LONG_BYE = f"trap '{'printf %010000d 0; ' * 20}echo bye; exit' TERM"  # fills a pipe
 SLOWLY = "import time\nwhile True: print(1); time.sleep(0.01)"
