@@ -14,7 +14,8 @@ from tests.chapters import ROOT, scrubbed_env
 # Takes away what Python has on Unix only, then runs a program as its reader would.
 # What the standard library itself needs of it here is loaded before.
 WITHOUT_UNIX = """
-import os, runpy, selectors, signal, subprocess, sys
+import os, runpy, selectors, shutil, signal, subprocess, sys
+shutil._use_fd_functions = False  # as on Windows: rmtree goes by names
 subprocess.Popen.kill = lambda process: process.send_signal(9)  # has no SIGKILL
 UNIX = {
     os: "killpg fchmod fchown chown lchown getuid geteuid getgid getegid getpgid "
