@@ -52,11 +52,13 @@ def script(turns: list[list[report.Call]], edit: Callable | None = None) -> Scri
     return Script(model="scripted", turns=turns, edit=edit)
 
 
-def count_type(declaration: types.FunctionDeclaration) -> str:
-    """The listed type of the parameter ``count``, in either form of a declaration."""
-    if declaration.parameters_json_schema:
-        return declaration.parameters_json_schema["properties"]["count"]["type"]
-    return declaration.parameters.properties["count"].type.value.lower()
+def count_type(declaration: types.FunctionDeclaration) -> str | None:
+    """The listed type of ``count`` in either form of a declaration; None without it."""
+    if schema := declaration.parameters_json_schema:
+        return schema["properties"].get("count", {}).get("type")
+    listed = declaration.parameters  # None for a tool without parameters
+    count = listed and listed.properties.get("count")
+    return count and count.type.value.lower()
 
 
 def reply(calls: list[report.Call]) -> types.Content:
@@ -105,6 +107,9 @@ def play(
     asyncio.run(run(model, tools, **options))
     shown = [name for name, _ in model.listed[0]]
     return report.Played(answers(model.heard[-1]), shown)
+
+
+build = report.build_with(play)
 
 
 def edit(declarations: list[types.FunctionDeclaration]) -> None:

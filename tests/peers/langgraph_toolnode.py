@@ -56,6 +56,9 @@ def play(
     return report.Played(run(calls, node), list(node.tools_by_name))
 
 
+build = report.build_with(play)
+
+
 def count_schema(one: BaseTool) -> dict:
     """The schema of ``count`` as handed to a model's adapter."""
     function = convert_to_openai_tool(one)["function"]

@@ -65,8 +65,8 @@ class Script(Model):
 
 
 def count_type(tool: FunctionTool) -> object:
-    """The listed type of the parameter ``count``."""
-    return tool.params_json_schema["properties"]["count"]["type"]
+    """The listed type of the parameter ``count``; None without one."""
+    return tool.params_json_schema["properties"].get("count", {}).get("type")
 
 
 def call_item(call: report.Call) -> ResponseFunctionToolCall:
@@ -116,6 +116,9 @@ def play(
     return report.Played(
         answers(script.heard[-1]), [name for name, _ in script.listed[0]]
     )
+
+
+build = report.build_with(play)
 
 
 def edit(tools: list[FunctionTool]) -> None:

@@ -45,8 +45,9 @@ class Script:
 
 
 def count_type(tool: object) -> object:
-    """The listed type of the parameter ``count``."""
-    return tool.parameters_json_schema["properties"]["count"]["type"]
+    """The listed type of the parameter ``count``; None without one."""
+    properties = tool.parameters_json_schema["properties"]
+    return properties.get("count", {}).get("type")
 
 
 def answer(part: object) -> report.Answer:
@@ -68,6 +69,9 @@ def play(
     Agent(FunctionModel(script), tools=tools, **options).run_sync("go")
     shown = [name for name, _ in script.listed[0]]
     return report.Played([answer(part) for part in script.heard[-1]], shown)
+
+
+build = report.build_with(play)
 
 
 def edit(tools: list) -> None:

@@ -15,7 +15,8 @@ import logging
 import platform
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, make_dataclass
+from typing import Any, Literal
 
 DATE = "2026-12-07"
 SECRET_PATH = "/vault/ledger.txt"
@@ -275,7 +276,33 @@ def judge(fault: str, played: Played, noise: list[str]) -> Cell:
 
 # --- 4. The adapter for the drill of s02 ----------------------------------------------
 
-ANNOTATIONS = {"string": str, "integer": int, "array": list[int], "object": dict}
+SCALARS = {"string": str, "integer": int}
+
+
+def annotation(schema: dict) -> object:
+    """The type that frameworks read, as strict as the schema."""
+    if "enum" in schema:
+        return Literal[tuple(schema["enum"])]
+    if schema["type"] == "array":
+        return list[annotation(schema["items"])]
+    if schema["type"] == "object":
+        return make_dataclass("Nested", fields_of(schema), kw_only=True)
+    return SCALARS[schema["type"]]
+
+
+def fields_of(schema: dict) -> list[tuple]:
+    """The properties of an object, as the fields of a dataclass."""
+    return [
+        (name, annotation(one), *([] if name in schema["required"] else [None]))
+        for name, one in schema["properties"].items()
+    ]
+
+
+def as_parameter(name: str, kind: object, *default: object) -> inspect.Parameter:
+    """A field as a parameter; without a default it is required."""
+    given = default[0] if default else inspect.Parameter.empty
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, by_name, annotation=kind, default=given)
 
 
 def typed(tool: object) -> Tool:
@@ -284,20 +311,18 @@ def typed(tool: object) -> Tool:
     def function(**arguments: object) -> object:
         return tool.handler(**arguments)
 
-    schema = tool.input_schema
-    types = {k: ANNOTATIONS[v["type"]] for k, v in schema["properties"].items()}
-    function.__signature__ = inspect.Signature(
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=kind,
-            default=inspect.Parameter.empty if name in schema["required"] else None,
-        )
-        for name, kind in types.items()
-    )
-    function.__annotations__ = types
+    if inspect.iscoroutinefunction(tool.handler):  # frameworks look for this
+
+        async def function(**arguments: object) -> object:
+            return await tool.handler(**arguments)
+
+    parameters = [as_parameter(*one) for one in fields_of(tool.input_schema)]
+    told = "".join(f"    {one.name}: A value.\n" for one in parameters)
+    function.__signature__ = inspect.Signature(parameters, return_annotation=Any)
+    types = {one.name: one.annotation for one in parameters}
+    function.__annotations__ = {**types, "return": Any}
     function.__name__ = function.__qualname__ = tool.name
-    function.__doc__ = tool.description
+    function.__doc__ = f"{tool.description}\n\nArgs:\n{told}"
     return function
 
 

@@ -48,9 +48,9 @@ class Script(Model):
 
 
 def count_type(one: Tool) -> object:
-    """The listed type of the parameter ``count``."""
+    """The listed type of the parameter ``count``; None without one."""
     parameters = get_tool_json_schema(one)["function"]["parameters"]
-    return parameters["properties"]["count"]["type"]
+    return parameters["properties"].get("count", {}).get("type")
 
 
 def reply(calls: list[report.Call]) -> ChatMessage:
@@ -83,17 +83,10 @@ def run(script: Script, tools: list[report.Tool]) -> list[ActionStep]:
     return [step for step in agent.memory.steps if isinstance(step, ActionStep)]
 
 
-def answer(step: ActionStep) -> report.Answer:
-    """What one step tells the model: its observations, or one error."""
-    if step.error is not None:
-        return report.Answer("c1", str(step.error), "the step's error")
-    return report.Answer("c1", step.observations)
-
-
 def answers(step: ActionStep, calls: list[report.Call]) -> list[report.Answer]:
-    """One answer a call; an error answers for the whole step."""
+    """One answer a call; an error answers for the whole step, under the first id."""
     if step.error is not None:
-        return [answer(step)]
+        return [report.Answer(calls[0].id, str(step.error), "the step's error")]
     lines = step.observations.split("\n")
     return [report.Answer(c.id, text) for c, text in zip(calls, lines, strict=True)]
 
@@ -105,6 +98,9 @@ def play(calls: list[report.Call], tools: list[report.Tool]) -> report.Played:
     return report.Played(
         answers(steps[0], calls), [name for name, _ in script.listed[0]]
     )
+
+
+build = report.build_with(play)
 
 
 def edit(tools: list[Tool]) -> None:
@@ -128,7 +124,8 @@ def play_edit() -> report.Edited:
     note = report.copy_note(
         "Tool.inputs is live; the schema made from it", schema_is_copy()
     )
-    return report.Edited(first, second, answer(steps[1]).text, note)
+    told = answers(steps[1], [report.WORD])[0]
+    return report.Edited(first, second, told.text, note)
 
 
 # --- Jobs for the benchmark -----------------------------------------------------------

@@ -56,8 +56,9 @@ class Script(Model):
 
 
 def count_type(spec: dict) -> object:
-    """The listed type of the parameter ``count``."""
-    return spec["inputSchema"]["json"]["properties"]["count"]["type"]
+    """The listed type of the parameter ``count``; None without one."""
+    properties = spec["inputSchema"]["json"]["properties"]
+    return properties.get("count", {}).get("type")
 
 
 def events(calls: list[report.Call]) -> list[dict]:
@@ -109,6 +110,9 @@ def play(
     run(script, [tool(one) for one in tools], hooks)
     shown = [name for name, _ in script.listed[0]]
     return report.Played(answers(script.heard[-1]), shown)
+
+
+build = report.build_with(play)
 
 
 def edit(specs: list[dict]) -> None:
