@@ -276,11 +276,11 @@ READ_IT = {
 NAMED = use("t2", f"bash{HOSTILE}", {"command": HOSTILE})
 # how: (a line of bash, what the environment has besides)
 STARTS = {
-    "piped": ("printf '%s\\n\\n two ' \"$QUESTION\" | CODE", {"QUESTION": QUESTION}),
+    "piped": (
+        "printf '%s\\n\\n  /new \\ntwo\\n three ' \"$QUESTION\" | CODE",
+        {"QUESTION": QUESTION},
+    ),
     "ascii": ("CODE -p $'caf\\xe9' <&-", {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}),
-    "closed": ("CODE <&-", {}),
-    "named": ("CODE -p /new", {}),
-    "new": ("printf 'one\\n  /new \\ntwo' | CODE", {}),
 }
 
 
@@ -290,7 +290,7 @@ def started(tmp_path_factory):
         (folder / "hostile.txt").write_text(f"{HOSTILE}\nend\n", newline="")
         repo, ran = chapter_copy(folder), {}
         call = reply("tool_use", text(HOSTILE + ANSWER), READ_IT[chapter], NAMED)
-        with MessagesAPI([DONE, DONE, call, DONE, DONE, DONE, DONE]) as api:
+        with MessagesAPI([DONE, DONE, DONE, call, DONE]) as api:
             env = scrubbed_env(folder / "home", ANTHROPIC_API_KEY="k")
             env["ANTHROPIC_BASE_URL"] = api.base_url
             for how, (line, extra) in STARTS.items():
@@ -306,27 +306,27 @@ def test_questions_are_read_from_a_pipe_until_it_ends(started, chapter):
     ran, api = started[chapter].result()
     asked = [request["messages"][-1]["content"] for request in api.requests]
 
-    assert asked[:2] == [QUESTION, "two"]
+    assert asked[:3] == [QUESTION, "two", "three"]
     assert (ran["piped"].returncode, ran["piped"].stderr) == (0, "")
-    assert ran["piped"].stdout.count("final_answer") == 2
+    assert ran["piped"].stdout.count("final_answer") == 3
 
 
 @both_chapters
-def test_new_forgets_in_a_conversation_and_is_a_question_with_p(started, chapter):
+def test_new_forgets_what_was_asked_before_it(started, chapter):
     ran, api = started[chapter].result()
-    asked = [[m["content"] for m in one["messages"]] for one in api.requests[-3:]]
+    histories = [[m["content"] for m in one["messages"]] for one in api.requests[:3]]
 
-    assert asked == [["/new"], ["one"], ["two"]]
-    assert ran["new"].stdout.count("A new conversation") == 1
-    assert "waiting" not in ran["new"].stdout
+    assert [one[::2] for one in histories] == [[QUESTION], ["two"], ["two", "three"]]
+    assert ran["piped"].stdout.count("A new conversation") == 1
+    assert "waiting" not in ran["piped"].stdout
 
 
-@both_chapters
-def test_an_input_that_is_closed_ends_the_conversation_at_once(started, chapter):
-    ran = started[chapter].result()[0]["closed"]
+@posix
+def test_an_input_that_is_closed_ends_the_conversation_at_once(repo, env):
+    ran = shell("CODE <&-", repo, CHAPTERS[0], {**env, "ANTHROPIC_API_KEY": "k"})
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.count("you> ") <= 1
+    assert "q quits.\n" in ran.stdout and ran.stdout.count("you> ") <= 1
 
 
 @both_chapters
@@ -334,7 +334,7 @@ def test_a_prompt_may_hold_any_bytes_and_needs_no_input(started, chapter):
     ran, api = started[chapter].result()
 
     assert (ran["ascii"].returncode, ran["ascii"].stderr) == (0, "")
-    assert api.requests[2]["messages"][0]["content"].startswith("caf")
+    assert api.requests[3]["messages"][0]["content"].startswith("caf")
     assert api.refusals == []
 
 
@@ -349,7 +349,7 @@ def test_a_screen_that_knows_only_ascii_stops_nothing(started, chapter):
 @both_chapters
 def test_control_characters_reach_the_model_and_not_the_screen(started, chapter):
     ran, api = started[chapter].result()
-    told = api.requests[3]["messages"][2]["content"]
+    told = api.requests[4]["messages"][2]["content"]
 
     assert "end" in ran["ascii"].stdout
     assert re.findall(r"[^\n\x20-\x7e]", ran["ascii"].stdout) == []
