@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from s01_agent_loop import code as s01
+from s02_tool_dispatch import code as s02
 from tests.chapters import (
     CHAPTERS,
     Conversation,
@@ -20,6 +22,7 @@ from tests.chapters import (
 )
 from tests.messages_api import MessagesAPI, per_chapter, reply, text, use
 
+MODULES = dict(zip(CHAPTERS, (s01, s02), strict=True))
 both_chapters = pytest.mark.parametrize("chapter", CHAPTERS)
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX terminal or shell")
 DONE = reply("end_turn", text("done"))
@@ -77,14 +80,24 @@ def test_help_names_every_option(repo, env, chapter):
     ],
 )
 def test_a_wrong_option_is_named_and_ends_with_status_2(
-    repo, env, chapter, args, named
+    tmp_path, monkeypatch, capsys, chapter, args, named
 ):
-    (repo / "a_file").write_text("")
-    ran = run_chapter(repo, chapter, *args, env=env)
+    (tmp_path / "a_file").write_text("")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        MODULES[chapter].parse_options(args)
+    shown = capsys.readouterr()
+
+    assert (ended.value.code, shown.out) == (2, "")
+    assert named in shown.err.splitlines()[-1]
+
+
+@both_chapters
+def test_a_process_with_a_wrong_option_ends_without_a_traceback(repo, env, chapter):
+    ran = run_chapter(repo, chapter, "--nonsense", env=env)
 
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert named in ran.stderr.splitlines()[-1]
-    assert "Traceback" not in ran.stderr
+    assert "--nonsense" in ran.stderr and "Traceback" not in ran.stderr
 
 
 # --- 2. The demo ---
@@ -321,14 +334,6 @@ def test_new_forgets_what_was_asked_before_it(started, chapter):
     assert "waiting" not in ran["piped"].stdout
 
 
-@posix
-def test_an_input_that_is_closed_ends_the_conversation_at_once(repo, env):
-    ran = shell("CODE <&-", repo, CHAPTERS[0], {**env, "ANTHROPIC_API_KEY": "k"})
-
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert "q quits.\n" in ran.stdout and ran.stdout.count("you> ") <= 1
-
-
 @both_chapters
 def test_a_prompt_may_hold_any_bytes_and_needs_no_input(started, chapter):
     ran, api = started[chapter].result()
@@ -356,21 +361,38 @@ def test_control_characters_reach_the_model_and_not_the_screen(started, chapter)
     assert told[0]["content"].rstrip("\n") == f"{HOSTILE}\nend"
 
 
-NO_READLINE = "raise ImportError('no readline here')\n"
+# --- 7. Questions as they are typed, without a provider ---
+
+ASKS = """
+from s01_agent_loop import code
+print(ascii(list(code.ask_user([]))))
+"""
+
+
+@pytest.fixture
+def asks(repo):
+    (repo / "asks.py").write_text(ASKS)
+    return repo
 
 
 @posix
-def test_without_readline_a_line_can_still_be_typed(tmp_path, repo, env):
-    (tmp_path / "none").mkdir()
-    (tmp_path / "none" / "readline.py").write_text(NO_READLINE)
-    with MessagesAPI([DONE]) as api:
-        env = {**env, "PYTHONPATH": str(tmp_path / "none"), "ANTHROPIC_API_KEY": "k"}
-        env["ANTHROPIC_BASE_URL"] = api.base_url
-        with Conversation(repo, CHAPTERS[0], env=env) as talk:
-            talk.expect("you> ")
-            talk.send(QUESTION)
-            talk.expect("done")
-            talk.expect("you> ")
-            talk.eof()
-            assert talk.wait() == 0
-    assert api.requests[0]["messages"][0]["content"] == QUESTION
+def test_without_readline_a_line_can_still_be_typed(tmp_path, asks, env):
+    none = tmp_path / "none"
+    none.mkdir()
+    (none / "readline.py").write_text("raise ImportError('no readline here')\n")
+    with Conversation(asks, "asks.py", env={**env, "PYTHONPATH": str(none)}) as talk:
+        talk.expect("you> ")
+        talk.send(QUESTION)
+        talk.expect("you> ")
+        talk.eof()
+        assert talk.wait() == 0
+    assert ascii([QUESTION]) in talk.transcript
+
+
+@posix
+def test_an_input_that_is_closed_ends_the_conversation_at_once(asks, env):
+    line = f'"{sys.executable}" "{asks / "asks.py"}" <&-'
+    ran = shell(line, asks, CHAPTERS[0], env)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.endswith("[]\n") and ran.stdout.count("you> ") <= 1
