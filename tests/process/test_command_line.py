@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from s01_agent_loop import code as s01
+from s02_tool_dispatch import code as s02
 from tests.chapters import (
     CHAPTERS,
     Conversation,
@@ -20,6 +22,7 @@ from tests.chapters import (
 )
 from tests.messages_api import MessagesAPI, per_chapter, reply, text, use
 
+MODULES = dict(zip(CHAPTERS, (s01, s02), strict=True))
 both_chapters = pytest.mark.parametrize("chapter", CHAPTERS)
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX terminal or shell")
 DONE = reply("end_turn", text("done"))
@@ -77,14 +80,24 @@ def test_help_names_every_option(repo, env, chapter):
     ],
 )
 def test_a_wrong_option_is_named_and_ends_with_status_2(
-    repo, env, chapter, args, named
+    tmp_path, monkeypatch, capsys, chapter, args, named
 ):
-    (repo / "a_file").write_text("")
-    ran = run_chapter(repo, chapter, *args, env=env)
+    (tmp_path / "a_file").write_text("")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        MODULES[chapter].parse_options(args)
+    shown = capsys.readouterr()
+
+    assert (ended.value.code, shown.out) == (2, "")
+    assert named in shown.err.splitlines()[-1]
+
+
+@both_chapters
+def test_a_process_with_a_wrong_option_ends_without_a_traceback(repo, env, chapter):
+    ran = run_chapter(repo, chapter, "--nonsense", env=env)
 
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert named in ran.stderr.splitlines()[-1]
-    assert "Traceback" not in ran.stderr
+    assert "--nonsense" in ran.stderr and "Traceback" not in ran.stderr
 
 
 # --- 2. The demo ---
@@ -276,11 +289,11 @@ READ_IT = {
 NAMED = use("t2", f"bash{HOSTILE}", {"command": HOSTILE})
 # how: (a line of bash, what the environment has besides)
 STARTS = {
-    "piped": ("printf '%s\\n\\n two ' \"$QUESTION\" | CODE", {"QUESTION": QUESTION}),
+    "piped": (
+        "printf '%s\\n\\n  /new \\ntwo\\n three ' \"$QUESTION\" | CODE",
+        {"QUESTION": QUESTION},
+    ),
     "ascii": ("CODE -p $'caf\\xe9' <&-", {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}),
-    "closed": ("CODE <&-", {}),
-    "named": ("CODE -p /new", {}),
-    "new": ("printf 'one\\n  /new \\ntwo' | CODE", {}),
 }
 
 
@@ -290,7 +303,7 @@ def started(tmp_path_factory):
         (folder / "hostile.txt").write_text(f"{HOSTILE}\nend\n", newline="")
         repo, ran = chapter_copy(folder), {}
         call = reply("tool_use", text(HOSTILE + ANSWER), READ_IT[chapter], NAMED)
-        with MessagesAPI([DONE, DONE, call, DONE, DONE, DONE, DONE]) as api:
+        with MessagesAPI([DONE, DONE, DONE, call, DONE]) as api:
             env = scrubbed_env(folder / "home", ANTHROPIC_API_KEY="k")
             env["ANTHROPIC_BASE_URL"] = api.base_url
             for how, (line, extra) in STARTS.items():
@@ -306,27 +319,19 @@ def test_questions_are_read_from_a_pipe_until_it_ends(started, chapter):
     ran, api = started[chapter].result()
     asked = [request["messages"][-1]["content"] for request in api.requests]
 
-    assert asked[:2] == [QUESTION, "two"]
+    assert asked[:3] == [QUESTION, "two", "three"]
     assert (ran["piped"].returncode, ran["piped"].stderr) == (0, "")
-    assert ran["piped"].stdout.count("final_answer") == 2
+    assert ran["piped"].stdout.count("final_answer") == 3
 
 
 @both_chapters
-def test_new_forgets_in_a_conversation_and_is_a_question_with_p(started, chapter):
+def test_new_forgets_what_was_asked_before_it(started, chapter):
     ran, api = started[chapter].result()
-    asked = [[m["content"] for m in one["messages"]] for one in api.requests[-3:]]
+    histories = [[m["content"] for m in one["messages"]] for one in api.requests[:3]]
 
-    assert asked == [["/new"], ["one"], ["two"]]
-    assert ran["new"].stdout.count("A new conversation") == 1
-    assert "waiting" not in ran["new"].stdout
-
-
-@both_chapters
-def test_an_input_that_is_closed_ends_the_conversation_at_once(started, chapter):
-    ran = started[chapter].result()[0]["closed"]
-
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.count("you> ") <= 1
+    assert [one[::2] for one in histories] == [[QUESTION], ["two"], ["two", "three"]]
+    assert ran["piped"].stdout.count("A new conversation") == 1
+    assert "waiting" not in ran["piped"].stdout
 
 
 @both_chapters
@@ -334,7 +339,7 @@ def test_a_prompt_may_hold_any_bytes_and_needs_no_input(started, chapter):
     ran, api = started[chapter].result()
 
     assert (ran["ascii"].returncode, ran["ascii"].stderr) == (0, "")
-    assert api.requests[2]["messages"][0]["content"].startswith("caf")
+    assert api.requests[3]["messages"][0]["content"].startswith("caf")
     assert api.refusals == []
 
 
@@ -349,28 +354,45 @@ def test_a_screen_that_knows_only_ascii_stops_nothing(started, chapter):
 @both_chapters
 def test_control_characters_reach_the_model_and_not_the_screen(started, chapter):
     ran, api = started[chapter].result()
-    told = api.requests[3]["messages"][2]["content"]
+    told = api.requests[4]["messages"][2]["content"]
 
     assert "end" in ran["ascii"].stdout
     assert re.findall(r"[^\n\x20-\x7e]", ran["ascii"].stdout) == []
     assert told[0]["content"].rstrip("\n") == f"{HOSTILE}\nend"
 
 
-NO_READLINE = "raise ImportError('no readline here')\n"
+# --- 7. Questions as they are typed, without a provider ---
+
+ASKS = """
+from s01_agent_loop import code
+print(ascii(list(code.ask_user([]))))
+"""
+
+
+@pytest.fixture
+def asks(repo):
+    (repo / "asks.py").write_text(ASKS)
+    return repo
 
 
 @posix
-def test_without_readline_a_line_can_still_be_typed(tmp_path, repo, env):
-    (tmp_path / "none").mkdir()
-    (tmp_path / "none" / "readline.py").write_text(NO_READLINE)
-    with MessagesAPI([DONE]) as api:
-        env = {**env, "PYTHONPATH": str(tmp_path / "none"), "ANTHROPIC_API_KEY": "k"}
-        env["ANTHROPIC_BASE_URL"] = api.base_url
-        with Conversation(repo, CHAPTERS[0], env=env) as talk:
-            talk.expect("you> ")
-            talk.send(QUESTION)
-            talk.expect("done")
-            talk.expect("you> ")
-            talk.eof()
-            assert talk.wait() == 0
-    assert api.requests[0]["messages"][0]["content"] == QUESTION
+def test_without_readline_a_line_can_still_be_typed(tmp_path, asks, env):
+    none = tmp_path / "none"
+    none.mkdir()
+    (none / "readline.py").write_text("raise ImportError('no readline here')\n")
+    with Conversation(asks, "asks.py", env={**env, "PYTHONPATH": str(none)}) as talk:
+        talk.expect("you> ")
+        talk.send(QUESTION)
+        talk.expect("you> ")
+        talk.eof()
+        assert talk.wait() == 0
+    assert ascii([QUESTION]) in talk.transcript
+
+
+@posix
+def test_an_input_that_is_closed_ends_the_conversation_at_once(asks, env):
+    line = f'"{sys.executable}" "{asks / "asks.py"}" <&-'
+    ran = shell(line, asks, CHAPTERS[0], env)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.endswith("[]\n") and ran.stdout.count("you> ") <= 1

@@ -85,7 +85,7 @@ def asked(tmp_path_factory):
             env = scrubbed_env(folder / "home", ANTHROPIC_API_KEY=KEY)
             env["ANTHROPIC_BASE_URL"] = api.base_url
             (folder / "work").mkdir()
-            options = ["-p", "What is in a?", "--model", "m-1", "--workdir", "work"]
+            options = ["-p", "/new", "--model", "m-1", "--workdir", "work"]
             repo = chapter_copy(folder)
             ran = run_chapter(repo, chapter, *options, env=env, cwd=folder)
         return Ran(api, folder / "work", ran.returncode, ran.stdout, ran.stderr)
@@ -113,7 +113,7 @@ def test_a_prompt_goes_through_a_tool_round_to_its_answer(asked, chapter):
 def test_a_reply_comes_back_with_its_thinking_first_and_unchanged(asked, chapter):
     question, said, results = asked[chapter].result().api.requests[1]["messages"]
 
-    assert question == {"role": "user", "content": "What is in a?"}
+    assert question == {"role": "user", "content": "/new"}  # no command here
     assert said == {"role": "assistant", "content": LOOK}
     assert results["role"] == "user"
     assert [block["tool_use_id"] for block in results["content"]] == ["t1"]
