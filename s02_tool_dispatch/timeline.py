@@ -7,8 +7,8 @@
 A bar of # ran side by side with another call, a bar of = ran alone. A long time without
 a call is cut out of the axis and named between the lanes. Lines that are no trace
 records, such as a last line that was cut, are counted and left out.
-With --chrome the same calls are written as Chrome Trace Events, for ui.perfetto.dev; why
-calls failed is in it only with --details: it can hold secrets.
+With --chrome the same calls are written as Chrome Trace Events, for ui.perfetto.dev.
+Why calls failed is in it only with --details: it can hold secrets.
 """
 
 from __future__ import annotations
